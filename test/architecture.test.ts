@@ -44,6 +44,7 @@ const floors = [
   ['src/openapi/'],
   ['src/resources/'],
   ['src/server/'],
+  ['src/cluster/'],
   ['src/service/'],
   ['src/manual/'],
   ['src/command-line/'],
@@ -228,7 +229,7 @@ describe('the source tree', async () => {
       'src/server/request-order.ts',
       'src/journal/frame.ts',
       'src/journal/journal.ts',
-      'src/storage/etcd/gathering.ts',
+      'src/cluster/gathering.ts',
     ]
     assertNone(({ path, text }) =>
       !others.includes(path) && text.includes('setImmediate') ? ['setImmediate'] : [],

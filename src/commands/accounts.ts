@@ -20,15 +20,15 @@ import { shown } from '../command-line/output.ts'
 import type { TerminalStyle } from '../command-line/terminal-style.ts'
 import { UsageError } from '../errors.ts'
 import { recordCommand } from '../folder/command-audit.ts'
+import { FULL_SCOPE } from '../http/scope.ts'
+import { type NewSecret, newSecret } from './account-secret.ts'
+import { warnOfLastAccount } from './last-account.ts'
 import {
   getCredentialsToAddTo,
   getReadCredentials,
   getUsedCredentials,
   type UsedCredentials,
-} from '../folder/used-credentials.ts'
-import { FULL_SCOPE } from '../http/scope.ts'
-import { type NewSecret, newSecret } from './account-secret.ts'
-import { warnOfLastAccount } from './last-account.ts'
+} from './used-credentials.ts'
 
 const SECRET_LOST = ': the secret is lost; rotate it again'
 

@@ -23,7 +23,7 @@ import { type PlaceFlag, placeFlags } from '../command-line/options.ts'
 import { shown } from '../command-line/output.ts'
 import type { TerminalStyle } from '../command-line/terminal-style.ts'
 import { recordCommand } from '../folder/command-audit.ts'
-import { getReadCredentials, getUsedCredentials, type UsedCredentials } from '../folder/used-credentials.ts'
+import { getReadCredentials, getUsedCredentials, type UsedCredentials } from './used-credentials.ts'
 
 /**
  * They work whether or not a server runs on the folder.

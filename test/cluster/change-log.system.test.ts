@@ -1,7 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { type Gateway, openGateway } from '../../src/storage/etcd/gateway.ts'
+import { type Gateway, openGateway } from '../../src/cluster/gateway.ts'
 import { NameTakenError, StaleRecordError, UnknownNameError } from '../../src/store/refusals.ts'
 import { beginCluster, openClusterNode } from '../support/cluster-node.ts'
 import { draft, someone } from '../support/store.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { EtcdError, type EtcdReason } from '../../src/storage/etcd/etcd-error.ts'
-import type { Gateway, Watched } from '../../src/storage/etcd/gateway.ts'
+import { EtcdError, type EtcdReason } from '../../src/cluster/etcd-error.ts'
+import type { Gateway, Watched } from '../../src/cluster/gateway.ts'
 import type {
   KeyValue,
   OperationAnswer,
@@ -9,8 +9,8 @@ import type {
   TransactionAnswer,
   WatchEvent,
   WatchMessage,
-} from '../../src/storage/etcd/messages.ts'
-import { rangeBody, transactionBody } from '../../src/storage/etcd/requests.ts'
+} from '../../src/cluster/messages.ts'
+import { rangeBody, transactionBody } from '../../src/cluster/requests.ts'
 
 /** What a test makes of a transaction: its answer or its request is lost, or etcd refuses it. */
 export type Mishap = 'answer lost' | 'request lost' | EtcdReason

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, describe, it, type TestContext } from 'node:test'
-import { EtcdError, type EtcdReason } from '../../../src/storage/etcd/etcd-error.ts'
-import { type Gateway, type GatewayOptions, openGateway } from '../../../src/storage/etcd/gateway.ts'
-import type { Compare, Operation, WatchEvent, WatchMessage } from '../../../src/storage/etcd/messages.ts'
+import { EtcdError, type EtcdReason } from '../../../src/cluster/etcd-error.ts'
+import { type Gateway, type GatewayOptions, openGateway } from '../../../src/cluster/gateway.ts'
+import type { Compare, Operation, WatchEvent, WatchMessage } from '../../../src/cluster/messages.ts'
 import {
   isAbsent,
   modBelow,
@@ -14,7 +14,7 @@ import {
   read,
   remove,
   valueIs,
-} from '../../../src/storage/etcd/requests.ts'
+} from '../../../src/cluster/requests.ts'
 import { makeCertificate } from '../../support/certificate.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type EtcdCluster, startEtcd } from './etcd.ts'

@@ -1,0 +1,113 @@
+import { isIP } from 'node:net'
+import { resolve } from 'node:path'
+import { bareLine } from '../auth/secret-text.ts'
+import { UsageError } from '../errors.ts'
+import { readNamedFile } from '../files/named-file.ts'
+import { PEM_FILE_BYTES_MAX, SECRET_FILE_BYTES_MAX } from '../limits.ts'
+import { isLoopback } from '../network.ts'
+import { wordForShell } from '../shell.ts'
+import { ClusterKeys } from './cluster-keys.ts'
+import { type Gateway, openGateway } from './gateway.ts'
+import { openSealer, type Sealer } from './sealed-text.ts'
+
+/** What options say of an etcd cluster. */
+export interface ClusterOptions {
+  /** URLs; undefined if the records are in the data folder. */
+  readonly etcd: readonly string[] | undefined
+  readonly etcdPrefix: string
+  readonly etcdCa: string | undefined
+  readonly etcdCert: string | undefined
+  readonly etcdKey: string | undefined
+  readonly etcdUser: string | undefined
+  readonly etcdPasswordFile: string | undefined
+  readonly etcdKeyFile: string | undefined
+  readonly etcdPlain: boolean
+}
+
+/** A cluster that may be used; nothing has been asked of it yet. */
+export interface ClusterAccess extends Disposable {
+  readonly gateway: Gateway
+  readonly keys: ClusterKeys
+  readonly sealer: Sealer
+  /** For messages. */
+  readonly place: string
+  /** The words of a command line that name the same cluster, with full paths. */
+  readonly flags: string
+}
+
+/**
+ * Undefined if the records are in the data folder.
+ *
+ * @throws {UsageError} {KeyExposedError} if the options do not fit each other, or a file that they name cannot be used.
+ */
+export function accessCluster(options: ClusterOptions): ClusterAccess | undefined {
+  const { etcd, etcdPrefix, etcdCa, etcdCert, etcdKey, etcdUser, etcdPasswordFile, etcdKeyFile } = options
+  if (etcd === undefined) return undefined
+  for (const url of etcd) checkPrivate(url, options)
+  if ((etcdCert === undefined) !== (etcdKey === undefined))
+    throw new UsageError('Cannot use only one of --etcd-cert and --etcd-key; give both or neither')
+  if ((etcdUser === undefined) !== (etcdPasswordFile === undefined))
+    throw new UsageError('Cannot use only one of --etcd-user and --etcd-password-file; give both or neither')
+  if (etcdKeyFile === undefined)
+    throw new UsageError(
+      'Cannot use etcd without --etcd-key-file: the signing keys must not be readable there; make one with: (umask 077; openssl rand -hex 32 > FILE), and copy it to each node',
+    )
+  const tls = {
+    ca: pemOf('--etcd-ca', etcdCa, false),
+    certificate: pemOf('--etcd-cert', etcdCert, false),
+    key: pemOf('--etcd-key', etcdKey, true),
+  }
+  const password = etcdPasswordFile === undefined ? '' : readPassword(etcdPasswordFile)
+  const login = etcdUser === undefined ? undefined : { user: etcdUser, password }
+  const sealer = openSealer(etcdKeyFile)
+  const gateway = openGateway({ endpoints: etcd, tls, login })
+  return {
+    gateway,
+    sealer,
+    keys: new ClusterKeys(etcdPrefix),
+    place: `etcd at ${etcd.join(', ')}, prefix ${etcdPrefix}`,
+    flags: flagsOf(options),
+    [Symbol.dispose]: () => gateway.close(),
+  }
+}
+
+function flagsOf({ etcd = [], etcdPrefix, etcdUser, etcdPlain, ...files }: ClusterOptions): string {
+  const file = (path: string | undefined) => (path === undefined ? undefined : resolve(path))
+  const values: readonly (readonly [flag: string, value: string | undefined])[] = [
+    ...etcd.map((url) => ['--etcd', url] as const),
+    ['--etcd-prefix', etcdPrefix],
+    ['--etcd-ca', file(files.etcdCa)],
+    ['--etcd-cert', file(files.etcdCert)],
+    ['--etcd-key', file(files.etcdKey)],
+    ['--etcd-user', etcdUser],
+    ['--etcd-password-file', file(files.etcdPasswordFile)],
+    ['--etcd-key-file', file(files.etcdKeyFile)],
+  ]
+  const given = values.flatMap(([flag, value]) => (value === undefined ? [] : [flag, wordForShell(value)]))
+  return [...given, ...(etcdPlain ? ['--etcd-plain'] : [])].join(' ')
+}
+
+function checkPrivate(url: string, { etcdPlain }: ClusterOptions) {
+  const { protocol, hostname } = new URL(url)
+  const host = hostname.replace(/^\[|\]$/g, '')
+  const isOwn = isIP(host) === 0 ? host === 'localhost' : isLoopback(host)
+  if (protocol === 'https:' || isOwn || etcdPlain) return
+  throw new UsageError(
+    `Cannot use --etcd "${url}": others on the network could read and change what is sent; use https:, or allow that with --etcd-plain`,
+  )
+}
+
+function pemOf(flag: string, path: string | undefined, isSecret: boolean): string | undefined {
+  if (path === undefined) return undefined
+  return readNamedFile({ flag, path, kind: 'PEM file', bytesMax: PEM_FILE_BYTES_MAX }, { isSecret })
+}
+
+function readPassword(path: string): string {
+  const file = {
+    flag: '--etcd-password-file',
+    path,
+    kind: 'file with the password',
+    bytesMax: SECRET_FILE_BYTES_MAX,
+  }
+  return bareLine(readNamedFile(file, { isSecret: true }))
+}

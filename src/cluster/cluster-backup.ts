@@ -1,0 +1,128 @@
+import { createKey } from '../auth/keys.ts'
+import { checkAccounts } from '../folder/backup.ts'
+import type { Backup } from '../folder/backup-document.ts'
+import {
+  CLUSTER_SMALL_RECORDS,
+  ETCD_PUTS_BYTES_MAX,
+  ETCD_PUTS_MAX,
+  RESTORE_TRANSACTIONS_AT_ONCE,
+} from '../limits.ts'
+import type { Configuration } from '../store/configuration.ts'
+import type { ClusterAccess } from './cluster-access.ts'
+import { clusterDocuments } from './cluster-documents.ts'
+import { ClusterRefusedError, nothingThere } from './cluster-error.ts'
+import { type ClusterMeta, createMeta, encodeMeta, parseMeta, storeIdOf } from './cluster-meta.ts'
+import { type ClusterState, countLeftovers, readCluster } from './cluster-reading.ts'
+import type { Operation, Transaction, TransactionAnswer } from './messages.ts'
+import { isAbsent, modIs, put, remove } from './requests.ts'
+import { type Settled, transactUntilSettled } from './settled-transaction.ts'
+
+const WHAT = 'the records of the prefix'
+
+/** Reads all that a cluster holds at one revision. @throws {EtcdError} {ClusterRefusedError} also if there is nothing. */
+export async function readUsedCluster({ gateway, keys }: ClusterAccess): Promise<ClusterState> {
+  const state = await readCluster(gateway, keys)
+  if (state === undefined) throw nothingThere(keys, gateway)
+  return state
+}
+
+/** Takes a backup of one revision, whether or not nodes run. @throws as `readUsedCluster` does; also {BackupFailedError}. */
+export async function takeClusterBackup(access: ClusterAccess): Promise<Backup> {
+  const { meta, index, accounts: kept } = await readUsedCluster(access)
+  const accounts = clusterDocuments(access).accounts.decode(kept)
+  checkAccounts(accounts, access.place, 'take a snapshot of etcd')
+  const { revision, lastId, count, hasLabels } = index
+  return {
+    store: storeIdOf(meta.value),
+    ...{ revision, lastId, count, hasLabels },
+    createdAt: new Date().toISOString(),
+    accounts,
+    records: index.freeze(),
+  }
+}
+
+/**
+ * Fills an empty prefix from a backup, with a new store id and a new signing key. `meta` comes last: until then no node
+ * starts, and what a restore that was broken off has left is removed by the next one.
+ *
+ * @throws {ClusterRefusedError} if the prefix is in use, or another restore has begun meanwhile.
+ * @throws {EtcdError} {StorageFullError} {StorageUnavailableError} {OutcomeUnknownError} It may be repeated.
+ */
+export async function restoreCluster(access: ClusterAccess, backup: Backup): Promise<void> {
+  const { gateway, keys } = access
+  const leftovers = await countLeftovers(gateway, keys)
+  /** Fails once another restore has begun, or has been completed. */
+  let compare: Transaction['compare'] = []
+  await claim()
+  await removeLeftovers()
+  // A removal that was sent twice may come later, and must find another claim then.
+  await claim()
+  // What another restore has put there before that.
+  if ((await countLeftovers(gateway, keys)) > 1) throw disturbed()
+  await makeAll(portionsOf(backup.records))
+  const documents = clusterDocuments(access)
+  // No node adds the first accounts to a store that is there.
+  const { isPrepared: _, ...accounts } = backup.accounts
+  const meta = createMeta()
+  const { answer, isRepeated } = await make([
+    put(keys.accounts, documents.accounts.encode(accounts)),
+    put(keys.signingKeys, documents.keys.encode([createKey(Date.now() / 1000, 0)])),
+    put(keys.meta, encodeMeta(meta)),
+  ])
+  // If only the answer was lost, its repetition fails.
+  const isMade = answer.succeeded || (isRepeated && (await isStore(meta)))
+  if (!isMade) throw disturbed()
+
+  /** The revision of the sequence names this restore from now on. It may be repeated. */
+  async function claim(): Promise<void> {
+    compare = [isAbsent(keys.meta)]
+    const { answer } = await make([put(keys.sequence, String(backup.lastId))])
+    if (!answer.succeeded) throw disturbed()
+    compare = [modIs(keys.sequence, answer.revision), isAbsent(keys.meta)]
+  }
+
+  /** Removes what an earlier restore left, in ranges: etcd does nothing else while it removes one. */
+  async function removeLeftovers() {
+    const ranges = leftovers > CLUSTER_SMALL_RECORDS ? keys.recordRanges : [keys.records]
+    await makeAll([...ranges, keys.nodes, keys.revoked].map(({ key, end }) => [remove(key, end)]).values())
+  }
+
+  async function makeAll(transactions: IteratorObject<readonly Operation[]>) {
+    await Promise.all(
+      Array.from({ length: RESTORE_TRANSACTIONS_AT_ONCE }, async () => {
+        for (const success of transactions) if (!(await make(success)).answer.succeeded) throw disturbed()
+      }),
+    )
+  }
+
+  function make(success: readonly Operation[]): Promise<Settled<TransactionAnswer>> {
+    return transactUntilSettled(gateway, { compare, success, failure: [] }, WHAT)
+  }
+
+  async function isStore({ store }: ClusterMeta): Promise<boolean> {
+    const [kv] = (await gateway.range({ key: keys.meta })).kvs
+    return kv !== undefined && parseMeta(kv.value).store === store
+  }
+
+  function disturbed(): ClusterRefusedError {
+    return new ClusterRefusedError(
+      `Cannot restore to ${access.place}: another restore, or a node, has begun there; let it end, or name another prefix with --etcd-prefix`,
+    )
+  }
+
+  function* portionsOf(records: Iterable<Configuration>): Generator<readonly Operation[]> {
+    let puts: Operation[] = []
+    let bytes = 0
+    for (const record of records) {
+      const operation = put(keys.record(record.name), JSON.stringify(record))
+      if (puts.length === ETCD_PUTS_MAX || bytes + operation.length > ETCD_PUTS_BYTES_MAX) {
+        yield puts
+        puts = []
+        bytes = 0
+      }
+      puts.push(operation)
+      bytes += operation.length
+    }
+    if (puts.length > 0) yield puts
+  }
+}

@@ -1,0 +1,24 @@
+import type { Accounts } from '../auth/accounts.ts'
+import { accountsForm } from '../auth/accounts-file.ts'
+import { keysForm, type StoredKey } from '../auth/keys.ts'
+import type { ClusterAccess } from './cluster-access.ts'
+import { EtcdDocument } from './etcd-document.ts'
+
+/** The accounts and signing keys of a cluster. */
+export interface ClusterDocuments {
+  readonly accounts: EtcdDocument<Accounts>
+  readonly keys: EtcdDocument<readonly StoredKey[]>
+}
+
+export function clusterDocuments({ gateway, keys, sealer }: ClusterAccess): ClusterDocuments {
+  return {
+    accounts: new EtcdDocument({ gateway, key: keys.accounts, name: 'accounts', form: accountsForm }),
+    keys: new EtcdDocument<readonly StoredKey[]>({
+      gateway,
+      key: keys.signingKeys,
+      name: 'keys',
+      form: keysForm,
+      sealer,
+    }),
+  }
+}

@@ -1,0 +1,43 @@
+import { hash, randomBytes } from 'node:crypto'
+import { NewerFormError } from '../errors.ts'
+import { checkMembers, isNewerVersion, isObject, parseJson } from '../json.ts'
+
+/** What is known of a store in etcd before any record is read. */
+export interface ClusterMeta {
+  /** Id of the store: random. */
+  readonly store: string
+  /** Rises when etcd was restored from a snapshot: revisions of before may have been used for other changes. */
+  readonly epoch: number
+}
+
+const FORMAT = 'connbook cluster'
+const VERSION = 1
+
+export function createMeta(): ClusterMeta {
+  return { store: randomBytes(16).toString('hex'), epoch: 0 }
+}
+
+export function encodeMeta({ store, epoch }: ClusterMeta): string {
+  return JSON.stringify({ format: FORMAT, version: VERSION, store, epoch })
+}
+
+/** @throws {SyntaxError} if the text is not the description of a cluster. @throws {NewerFormError} */
+export function parseMeta(text: string): ClusterMeta {
+  const input = parseJson(text)
+  if (!isObject(input) || input.format !== FORMAT) throw new SyntaxError(`it is no "${FORMAT}"`)
+  const { format: _, version, store, epoch, ...others } = input
+  if (isNewerVersion(version, VERSION)) throw new NewerFormError(`version ${version}`, VERSION)
+  checkMembers(others, [], 'the meta key')
+  if (version !== VERSION || typeof store !== 'string' || !isEpoch(epoch))
+    throw new SyntaxError(`it is no "${FORMAT}"`)
+  return { store, epoch }
+}
+
+/** The id that tags are made of: another one for each epoch. */
+export function storeIdOf({ store, epoch }: ClusterMeta): string {
+  return epoch === 0 ? store : hash('sha256', `${store} ${epoch}`, 'hex').slice(0, store.length)
+}
+
+function isEpoch(input: unknown): input is number {
+  return Number.isSafeInteger(input) && (input as number) >= 0
+}

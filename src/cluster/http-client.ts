@@ -1,0 +1,217 @@
+import http, { type Agent, type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http'
+import { systemCode } from '../errors.ts'
+import { ETCD_ANSWER_BYTES_MAX, ETCD_KEEP_ALIVE_MS } from '../limits.ts'
+import { parseAnswer } from './answers.ts'
+import { EtcdError, type EtcdReason } from './etcd-error.ts'
+import { type EtcdTls, openTls, remedyOfHandshake } from './etcd-tls.ts'
+import { readLines } from './lines.ts'
+import type { Refusal } from './messages.ts'
+import { explainRefusal, readRefusal } from './refusal.ts'
+
+export interface PostOptions {
+  readonly path: string
+  readonly body: string
+  /** Without `Bearer`: etcd's own form. */
+  readonly token: string | undefined
+  readonly signal: AbortSignal | undefined
+  /** Until the answer begins, and, unless it is a stream, between its pieces. */
+  readonly timeoutMs: number
+}
+
+/** A request on its way. */
+interface Sent {
+  readonly response: Promise<IncomingMessage>
+  /** Something has arrived. */
+  extend(): void
+  /** Nothing more has to arrive in time. */
+  settle(): void
+  /** What to throw instead of an error of the connection. */
+  broken(error: unknown): unknown
+  /** It has ended, one way or the other. */
+  end(): void
+}
+
+const NOT_SENT = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN']
+
+/** HTTP to one member of the cluster. */
+export class HttpClient {
+  readonly endpoint: string
+  readonly #tls: EtcdTls
+  readonly #request: (options: RequestOptions) => ClientRequest
+  readonly #place: RequestOptions
+  readonly #host: string
+  readonly #agent: Agent
+  /** Streams end with their connection. */
+  readonly #streamAgent: Agent
+
+  /** @throws {UsageError} if certificates or key are not what they should be. */
+  constructor(endpoint: string, tls: EtcdTls) {
+    this.endpoint = endpoint
+    this.#tls = tls
+    const { protocol, hostname, port, host } = new URL(endpoint)
+    const isSecure = protocol === 'https:'
+    // Loaded only where it is needed: it takes time and memory.
+    const { Agent, request } = isSecure ? process.getBuiltinModule('node:https') : http
+    const agentOptions = { noDelay: true, ...(isSecure ? { secureContext: openTls(tls) } : {}) }
+    this.#request = request
+    this.#agent = new Agent({ ...agentOptions, keepAlive: true })
+    this.#streamAgent = new Agent(agentOptions)
+    this.#host = host
+    this.#place = {
+      method: 'POST',
+      host: hostname.replace(/^\[|\]$/g, ''),
+      port: port === '' ? (isSecure ? 443 : 80) : Number(port),
+    }
+  }
+
+  /** @throws {EtcdError} or the reason of the signal. */
+  async post(options: PostOptions): Promise<Record<string, unknown>> {
+    const sent = this.#send(options, this.#agent)
+    try {
+      const response = await sent.response
+      const text = await readText(response, sent.extend)
+      const { statusCode = 0 } = response
+      if (statusCode !== 200) throw this.#refused(text, statusCode)
+      return parseAnswer(text)
+    } catch (error) {
+      throw sent.broken(error)
+    } finally {
+      sent.end()
+    }
+  }
+
+  /** The lines of an answer that goes on; ends when the member ends it. @throws {EtcdError} or the reason of the signal. */
+  async *stream(options: PostOptions): AsyncGenerator<string> {
+    const sent = this.#send(options, this.#streamAgent)
+    try {
+      const response = await sent.response
+      const { statusCode = 0 } = response
+      if (statusCode !== 200) throw this.#refused(await readText(response, sent.extend), statusCode)
+      sent.settle()
+      // What lies between may forget a connection on which nothing comes, and a member may vanish.
+      response.socket.setKeepAlive(true, ETCD_KEEP_ALIVE_MS)
+      yield* readLines(response)
+    } catch (error) {
+      throw sent.broken(error)
+    } finally {
+      sent.end()
+    }
+  }
+
+  close(): void {
+    this.#agent.destroy()
+    this.#streamAgent.destroy()
+  }
+
+  #send({ path, body, token, signal, timeoutMs }: PostOptions, agent: Agent): Sent {
+    signal?.throwIfAborted()
+    const { promise: response, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+    const headers = [
+      ...['Host', this.#host, 'Content-Type', 'application/json'],
+      ...['Content-Length', String(Buffer.byteLength(body))],
+      // Otherwise a member without a leader stays silent.
+      ...['Grpc-Metadata-hasleader', 'true'],
+    ]
+    if (token) headers.push('Authorization', token)
+    const request = this.#request({ ...this.#place, agent, path, headers })
+    let stopped: { readonly reason: unknown } | undefined
+    const stop = (reason: unknown) => {
+      stopped ??= { reason }
+      request.destroy()
+    }
+    const timer = setTimeout(
+      () => stop(this.#error('timed_out', `no answer within ${timeoutMs} ms`, false)),
+      timeoutMs,
+    )
+    const abort = () => stop(signal?.reason)
+    signal?.addEventListener('abort', abort)
+    // Not again on a connection that was used before.
+    let isSecured = false
+    request.once('socket', (socket) => {
+      if (!request.reusedSocket) socket.once('secureConnect', () => (isSecured = true))
+    })
+    request.once('response', resolve)
+    request.on('error', reject)
+    request.end(body)
+    return {
+      response,
+      extend: () => timer.refresh(),
+      settle: () => clearTimeout(timer),
+      broken: (error) =>
+        stopped === undefined ? this.#broken(error, !isSecured && !request.reusedSocket) : stopped.reason,
+      end() {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', abort)
+      },
+    }
+  }
+
+  /** @param isInHandshake Whether it came before the end of one. */
+  #broken(error: unknown, isInHandshake: boolean): EtcdError {
+    if (error instanceof EtcdError) return error
+    if (error instanceof SyntaxError) return this.unexpected(error)
+    const code = systemCode(error) ?? ''
+    const words = wordsOf(error) || code
+    // A handshake that fails comes before anything is done; with TLS 1.3, so does the refusal of a client certificate.
+    if (/CERT|TLS|SSL|SELF_SIGNED|ALTNAME|EPROTO|UNABLE_TO/.test(code))
+      return this.#error(
+        'tls',
+        words,
+        isInHandshake || code.includes('ALERT'),
+        error,
+        remedyOfHandshake(code, this.#tls),
+      )
+    return this.#error('unreachable', words, NOT_SENT.includes(code), error)
+  }
+
+  #refused(text: string, status: number): EtcdError {
+    return this.refusal(readRefusal(text, status))
+  }
+
+  refusal(refusal: Refusal): EtcdError {
+    const { reason, isUndone } = explainRefusal(refusal)
+    return this.#error(reason, refusal.message, isUndone)
+  }
+
+  /** For an answer that makes no sense: then nobody knows what was done. */
+  unexpected(error: SyntaxError): EtcdError {
+    return this.#error('unexpected', error.message, false, error)
+  }
+
+  #error(reason: EtcdReason, words: string, isUndone: boolean, cause?: unknown, remedy?: string): EtcdError {
+    return new EtcdError(this.endpoint, reason, words, {
+      isUndone,
+      cause,
+      ...(remedy === undefined ? {} : { remedy }),
+    })
+  }
+}
+
+/** Much faster for short answers than `for await`. */
+function readText(response: IncomingMessage, onPiece: () => void): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  const pieces: Buffer[] = []
+  let bytes = 0
+  response.on('data', (piece: Buffer) => {
+    onPiece()
+    pieces.push(piece)
+    bytes += piece.length
+    if (bytes > ETCD_ANSWER_BYTES_MAX) response.destroy(new SyntaxError('the answer is too long'))
+  })
+  response.on('end', () => {
+    const [first] = pieces
+    resolve((first && pieces.length === 1 ? first : Buffer.concat(pieces, bytes)).toString())
+  })
+  response.on('error', reject)
+  return promise
+}
+
+/**
+ * OpenSSL's own messages are long, and name the place in its source where they were made: only their reason is of use. Node adds advice
+ * on its flags, which nobody can give to an executable.
+ */
+function wordsOf(error: unknown): string {
+  if (!(error instanceof Error)) return ''
+  const reason = /:error:[0-9A-F]+:[^:]*:[^:]*:([^:]+)/.exec(error.message)?.[1] ?? error.message
+  return reason.replace(/; if the root CA is installed locally.*/, '')
+}

@@ -1,0 +1,125 @@
+import { checkMembers, isObject, parseJson } from '../json.ts'
+import type { Actor } from '../store/actor.ts'
+import type { Authorship, ImportNote } from '../store/authorship.ts'
+import { parseImportNote } from '../store/authorship.ts'
+import { type Change, namesOf } from '../store/change.ts'
+
+/** What a node says of its last batch, under its own key. No address: who reads etcd need not know where people work. */
+export interface NodeEntry {
+  /** Counts the batches of the node. */
+  readonly batch: number
+  /** Random, of the process that wrote it: two with one node id are a copied folder. */
+  readonly start: string
+  /** When the last of its changes was decided, RFC 3339, in UTC; undefined if it names no author. */
+  readonly time: string | undefined
+  /** Set if the batch is an import. */
+  readonly import?: ImportNote | undefined
+  /** Who made the change that takes or frees a name. */
+  authorOf(name: string): Authorship | undefined
+}
+
+/** Changes with one author and one time; those of a command have no request. */
+interface Group extends StoredAuthor {
+  readonly changes: [request: string | null, ...names: string[]][]
+}
+
+type StoredAuthor = Readonly<Record<'kind' | 'by' | 'command' | 'time', string | undefined>>
+
+const groupMembers = ['kind', 'by', 'command', 'time', 'changes']
+const importMembers = ['kind', 'by', 'command', 'time', 'request', 'import']
+
+/** @param isImport Whether all changes are one import: then they have one author, and their names are left out. */
+export function encodeNodeEntry(
+  batch: number,
+  start: string,
+  changes: readonly Change[],
+  isImport: boolean,
+): string {
+  return JSON.stringify({ batch, start, authors: isImport ? importAuthor(changes[0]) : groups(changes) })
+}
+
+function importAuthor(first: Change | undefined): unknown[] {
+  const { authorship } = first ?? {}
+  if (authorship === undefined) return []
+  return [{ ...storedAuthor(authorship), request: requestOf(authorship), import: authorship.import }]
+}
+
+function groups(changes: readonly Change[]): Group[] {
+  const found = new Map<string, Group>()
+  for (const change of changes) {
+    const { authorship } = change
+    if (authorship === undefined) continue
+    const author = storedAuthor(authorship)
+    const key = `${author.time}\n${author.kind}\n${author.command}\n${author.by}`
+    const group = found.get(key) ?? { ...author, changes: [] }
+    group.changes.push([requestOf(authorship) ?? null, ...namesOf(change)])
+    found.set(key, group)
+  }
+  return [...found.values()]
+}
+
+function storedAuthor({ actor, time }: Authorship): StoredAuthor {
+  if ('command' in actor) return { kind: undefined, by: actor.by, command: actor.command, time }
+  return { kind: actor.principal?.kind, by: actor.principal?.name, command: undefined, time }
+}
+
+function requestOf({ actor }: Authorship): string | undefined {
+  return 'command' in actor ? undefined : actor.requestId
+}
+
+/** @throws {SyntaxError} if it is not an entry of a node. @throws {NewerFormError} if it has an unknown member. */
+export function parseNodeEntry(text: string): NodeEntry {
+  const input = parseJson(text)
+  if (!isObject(input)) throw malformed()
+  checkMembers(input, ['batch', 'start', 'authors'], 'the key of a node')
+  const { batch, start, authors } = input
+  if (typeof batch !== 'number' || typeof start !== 'string' || !Array.isArray(authors)) throw malformed()
+  const [first] = authors
+  if (isObject(first) && !('changes' in first)) {
+    const { author, note } = parseImport(first)
+    return { batch, start, time: author.time, import: note, authorOf: () => author }
+  }
+  const byName = new Map<string, Authorship>()
+  for (const group of authors) takeGroup(group, byName)
+  const times = [...byName.values()].map(({ time }) => time).sort()
+  return { batch, start, time: times.at(-1), authorOf: (name) => byName.get(name) }
+}
+
+function parseImport(input: Record<string, unknown>) {
+  checkMembers(input, importMembers, 'the author of imported records')
+  const { request, import: stored } = input
+  const note = stored === undefined ? undefined : parseImportNote(stored)
+  return { author: authorship(input, request), note }
+}
+
+function takeGroup(group: unknown, byName: Map<string, Authorship>) {
+  if (!isObject(group) || !Array.isArray(group.changes)) throw malformed()
+  checkMembers(group, groupMembers, 'the author of a batch')
+  for (const change of group.changes) {
+    if (!Array.isArray(change)) throw malformed()
+    const [request, ...names] = change
+    const author = authorship(group, request)
+    for (const name of names) {
+      if (typeof name !== 'string') throw malformed()
+      byName.set(name, author)
+    }
+  }
+}
+
+function authorship(author: Record<string, unknown>, request: unknown): Authorship {
+  const { time } = author
+  if (typeof time !== 'string') throw malformed()
+  return { actor: actorOf(author, request), time }
+}
+
+function actorOf({ kind, by, command }: Record<string, unknown>, request: unknown): Actor {
+  if (typeof command === 'string' && typeof by === 'string') return { command, by }
+  if (typeof request !== 'string') throw malformed()
+  if (kind === undefined && by === undefined) return { requestId: request }
+  if ((kind !== 'user' && kind !== 'client') || typeof by !== 'string') throw malformed()
+  return { requestId: request, principal: { kind, name: by } }
+}
+
+function malformed(): SyntaxError {
+  return new SyntaxError('it does not tell the last batch of a node')
+}

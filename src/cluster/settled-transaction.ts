@@ -1,0 +1,65 @@
+import { setTimeout } from 'node:timers/promises'
+import { OutcomeUnknownError, StorageFullError, StorageUnavailableError } from '../errors.ts'
+import { CLUSTER_CHANGE_MS, ETCD_RETRY_PAUSE_MS } from '../limits.ts'
+import { EtcdError } from './etcd-error.ts'
+import { type Gateway, isPassing } from './gateway.ts'
+import type { Transaction, TransactionAnswer } from './messages.ts'
+
+export interface Settled<Answer> {
+  readonly answer: Answer
+  /** Whether an earlier attempt, whose answer was lost, may have been done. */
+  readonly isRepeated: boolean
+}
+
+/** As `callUntilSettled`, for a transaction that changes something. */
+export function transactUntilSettled(
+  gateway: Gateway,
+  transaction: Transaction,
+  what: string,
+  end = changeEnd(),
+): Promise<Settled<TransactionAnswer>> {
+  return callUntilSettled(() => gateway.transact(transaction), { what, end, isChange: true })
+}
+
+/** When a change that begins now is given up, by the monotonic clock. */
+export function changeEnd(): number {
+  return performance.now() + CLUSTER_CHANGE_MS
+}
+
+/**
+ * Makes a call until etcd answers. It must do no harm when it is done twice.
+ *
+ * @param what Of which the errors speak: "the accounts".
+ * @param end As `changeEnd`.
+ * @param isChange Whether it changes what the errors speak of; if not, nothing was done if it fails.
+ * @throws {StorageFullError} {StorageUnavailableError} if nothing was done.
+ * @throws {OutcomeUnknownError} if it may have been done.
+ * @throws {EtcdError} if its lease has ended.
+ */
+export async function callUntilSettled<Answer>(
+  call: () => Promise<Answer>,
+  { what, end, isChange }: { readonly what: string; readonly end: number; readonly isChange: boolean },
+): Promise<Settled<Answer>> {
+  for (let isRepeated = false; ; ) {
+    try {
+      return { answer: await call(), isRepeated }
+    } catch (error) {
+      if (!(error instanceof EtcdError)) throw error
+      if (error.reason === 'no_lease') throw error
+      isRepeated ||= isChange && !error.isUndone
+      if (!isPassing(error) || performance.now() >= end) throw asStorageError(error, what, isRepeated)
+    }
+    await setTimeout(ETCD_RETRY_PAUSE_MS)
+  }
+}
+
+/** @param mayBeDone Whether the change may have been made. */
+export function asStorageError(error: EtcdError, what: string, mayBeDone: boolean) {
+  const options = { cause: error }
+  if (mayBeDone)
+    return new OutcomeUnknownError(`Cannot tell whether ${what} changed: ${error.message}`, options)
+  const message = `Cannot change ${what}: ${error.message}`
+  return error.reason === 'no_space'
+    ? new StorageFullError(message, options)
+    : new StorageUnavailableError(message, options)
+}

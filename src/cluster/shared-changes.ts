@@ -1,0 +1,227 @@
+import { recordMemoryMax } from '../budget.ts'
+import { OvertakenError, StorageUnavailableError } from '../errors.ts'
+import { IMPORT_TRIES_MAX, OVERTAKEN_MS_MAX } from '../limits.ts'
+import type { Scheduler } from '../scheduler.ts'
+import type { Actor, Asker } from '../store/actor.ts'
+import { type Alteration, recordsOf } from '../store/change.ts'
+import type { CheckChange, SharedChangeLog } from '../store/change-log.ts'
+import type { ImportedConfiguration } from '../store/configuration.ts'
+import type { ConfigurationIndex } from '../store/configuration-index.ts'
+import type { ImportMode } from '../store/import-mode.ts'
+import { planImportInSlices, signedChangesOf } from '../store/import-plan.ts'
+import { LargeImportGate } from '../store/large-import-gate.ts'
+import { listTag } from '../store/list-tag.ts'
+import { CHANGES, TRIALS } from '../store/long-works.ts'
+import type { Decide, Decision, ExpectedTag, ImportOutcome, RecordChanges } from '../store/record-changes.ts'
+import { RecordRoom } from '../store/record-room.ts'
+import type { Records } from '../store/records.ts'
+import { StaleListError } from '../store/refusals.ts'
+import { timestamp } from '../timestamp.ts'
+
+/**
+ * The changes of a store that other processes change, too.
+ *
+ * A decision is made for the records as the index has them, and the log makes its change only if that is still the latest
+ * state. One that writes nothing, such as a refusal, is made again once the index has caught up.
+ */
+export class SharedChanges implements RecordChanges {
+  readonly #records: Records
+  readonly #log: SharedChangeLog
+  readonly #scheduler: Scheduler
+  readonly #room: RecordRoom
+  readonly #gate: LargeImportGate
+  readonly #elapsed: () => number
+  /** The changes on their way, by the names that they touch; each settles with its change, and never rejects. */
+  readonly #pending = new Map<string, Promise<void>>()
+  #isClosing = false
+
+  /**
+   * @param log Applies the changes of all processes to `records`.
+   * @param recordBytesMax Memory for records in this process; others may have less.
+   * @param elapsed Milliseconds of a monotonic clock.
+   */
+  constructor(
+    records: Records,
+    log: SharedChangeLog,
+    scheduler: Scheduler,
+    recordBytesMax = recordMemoryMax(),
+    elapsed: () => number = () => performance.now(),
+  ) {
+    this.#records = records
+    this.#log = log
+    this.#scheduler = scheduler
+    this.#room = new RecordRoom(recordBytesMax)
+    this.#gate = new LargeImportGate(scheduler)
+    this.#elapsed = elapsed
+  }
+
+  async change<Outcome>(
+    actor: Actor,
+    asker: Asker | undefined,
+    names: readonly string[],
+    decide: Decide<Outcome>,
+  ): Promise<Outcome> {
+    const until = this.#elapsed() + OVERTAKEN_MS_MAX
+    for (let isCaughtUp = false; ; ) {
+      this.#checkOpen()
+      if (this.#gate.isClosed) await this.#gate.pass(asker)
+      const pending = this.#pendingOf(names)
+      if (pending !== undefined) {
+        await pending
+        continue
+      }
+      asker?.checkAgain?.()
+      const index = this.#index
+      const find = (name: string) => index.find(name)
+      let decision: Decision<Outcome>
+      try {
+        decision = decide({ find, nextId: index.lastId + 1 })
+        if ('change' in decision) this.#room.checkChange(index, decision.change, find)
+      } catch (refusal) {
+        if (isCaughtUp) throw refusal
+        await this.#log.catchUp()
+        isCaughtUp = true
+        continue
+      }
+      if (!('change' in decision)) {
+        if (isCaughtUp) return decision.outcome
+        await this.#log.catchUp()
+        isCaughtUp = true
+        continue
+      }
+      try {
+        const [before, after] = recordsOf(decision.change, find)
+        const check = () => asker?.checkAgain?.(before, after)
+        return decision.outcomeOf(await this.#append(actor, names, decision.change, check))
+      } catch (error) {
+        if (!(error instanceof OvertakenError)) throw error
+        if (this.#elapsed() >= until)
+          throw new StorageUnavailableError(
+            'Cannot store the change: others change the same record again and again; try later',
+          )
+        // The index has the change that came first.
+        isCaughtUp = true
+      }
+    }
+  }
+
+  /** As the index knows no revision in the middle of a plan, its tag is that from before. */
+  async planImport(
+    drafts: readonly ImportedConfiguration[],
+    mode: ImportMode,
+    expected: ExpectedTag | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<ImportOutcome> {
+    await this.#log.catchUp()
+    const tag = this.#checkedTag(expected)
+    const plan = await this.#scheduler.run(TRIALS, planImportInSlices(drafts, mode, this.#stored()), signal)
+    this.#room.checkGrowth(this.#index, plan.growth)
+    return { ...plan, tag }
+  }
+
+  async importAll(
+    actor: Actor,
+    drafts: readonly ImportedConfiguration[],
+    mode: ImportMode,
+    expected: ExpectedTag | undefined,
+    asker: Asker | undefined,
+  ): Promise<ImportOutcome> {
+    this.#checkOpen()
+    if (this.#gate.isClosed) await this.#gate.pass(asker)
+    const open = this.#gate.hold()
+    try {
+      for (let tries = 1; ; tries++) {
+        try {
+          return await this.#importOnce(actor, drafts, mode, expected, asker)
+        } catch (error) {
+          if (!(error instanceof OvertakenError)) throw error
+          if (tries >= IMPORT_TRIES_MAX)
+            throw new StorageUnavailableError(
+              'Cannot import: other nodes changed records meanwhile, again and again; nothing has changed; try later',
+            )
+        }
+      }
+    } finally {
+      open()
+    }
+  }
+
+  /** @throws {OvertakenError} if any record was changed meanwhile. */
+  async #importOnce(
+    actor: Actor,
+    drafts: readonly ImportedConfiguration[],
+    mode: ImportMode,
+    expected: ExpectedTag | undefined,
+    asker: Asker | undefined,
+  ): Promise<ImportOutcome> {
+    await Promise.all(this.#pending.values())
+    await this.#log.catchUp()
+    const check = () => asker?.checkAgain?.()
+    check()
+    const { revision } = this.#index
+    const tag = this.#checkedTag(expected)
+    const plan = await this.#scheduler.run(CHANGES, planImportInSlices(drafts, mode, this.#stored()))
+    this.#room.checkGrowth(this.#index, plan.growth)
+    const changes = await this.#scheduler.run(CHANGES, signedChangesOf(plan, actor, mode))
+    if (this.#index.revision !== revision) throw new OvertakenError()
+    if (changes.length === 0) return { ...plan, tag }
+    const made = await this.#log.appendTogether(changes, revision, check)
+    return { ...plan, tag: listTag(this.#log.store, made) }
+  }
+
+  catchUp(): Promise<void> {
+    return this.#log.catchUp()
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true
+    while (this.#gate.isClosed) await this.#gate.idle()
+  }
+
+  get #index(): ConfigurationIndex {
+    return this.#records.index
+  }
+
+  get #tag(): string {
+    return listTag(this.#log.store, this.#index.revision)
+  }
+
+  #stored() {
+    const index = this.#index
+    return {
+      records: index.freeze(),
+      find: (name: string) => index.find(name),
+      lastId: index.lastId,
+      memoryMax: this.#room.planMemoryMax(index),
+    }
+  }
+
+  #checkedTag(expected: ExpectedTag | undefined): string {
+    const tag = this.#tag
+    if (expected !== undefined && !expected(tag)) throw new StaleListError()
+    return tag
+  }
+
+  #checkOpen() {
+    if (this.#isClosing)
+      throw new StorageUnavailableError('Cannot store the change: the store is being closed')
+  }
+
+  /** Settles with the changes on their way that touch any of the names; undefined if there are none. */
+  #pendingOf(names: readonly string[]): Promise<unknown> | undefined {
+    const pending = names.flatMap((name) => this.#pending.get(name) ?? [])
+    return pending.length === 0 ? undefined : Promise.all(pending)
+  }
+
+  /** Until it has settled, no other change of these names is decided here: it would only be overtaken. */
+  async #append(actor: Actor, names: readonly string[], alteration: Alteration, check: CheckChange) {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    for (const name of names) this.#pending.set(name, promise)
+    try {
+      return await this.#log.append({ ...alteration, authorship: { actor, time: timestamp() } }, check)
+    } finally {
+      for (const name of names) this.#pending.delete(name)
+      resolve()
+    }
+  }
+}

@@ -1,0 +1,104 @@
+import { resolve } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { accountsDocument } from '../auth/accounts-file.ts'
+import type { CredentialStorage } from '../auth/credential-storage.ts'
+import { folderCredentials } from '../auth/folder-credentials.ts'
+import { accessCluster, type ClusterAccess, type ClusterOptions } from '../cluster/cluster-access.ts'
+import { clusterCredentials } from '../cluster/cluster-credentials.ts'
+import { clusterDocuments } from '../cluster/cluster-documents.ts'
+import { checkCluster } from '../cluster/cluster-reading.ts'
+import { FolderInUseError } from '../errors.ts'
+import { type DataPaths, dataPaths } from '../files/data-folder.ts'
+import { isNewFolder, prepareFolder } from '../folder/new-folder.ts'
+import { getNodeFolder } from '../folder/node-folder.ts'
+import { getUsedFolder } from '../folder/used-folder.ts'
+import { LOCK_PAUSE_MS, LOCK_WAIT_MS } from '../limits.ts'
+
+/** Options that say where accounts and keys are kept. */
+export interface CredentialOptions extends ClusterOptions {
+  readonly data: string
+}
+
+/** The accounts and keys that a command works on. */
+export interface UsedCredentials extends CredentialStorage, Disposable {
+  /** Its audit trail names what the command did. */
+  readonly folder: DataPaths
+}
+
+/** A command may add the first account before the first start. */
+export interface CredentialsToAddTo extends UsedCredentials {
+  /** Makes the place for the accounts; undefined if it is there. Throws {FolderInUseError} {FolderRefusedError}. */
+  readonly prepare: ((terminal: Terminal) => Promise<void>) | undefined
+}
+
+interface Terminal {
+  readonly screen: { write(text: string): unknown }
+}
+
+/**
+ * @throws {FolderRefusedError} {DamagedFileError} as `getUsedFolder` does.
+ * @throws {UsageError} {EtcdError} {ClusterRefusedError} if the options name a cluster that cannot be used.
+ */
+export async function getUsedCredentials(options: CredentialOptions): Promise<UsedCredentials> {
+  const access = accessCluster(options)
+  return access === undefined
+    ? inFolder(await getUsedFolder(options.data))
+    : inCluster(access, () => getNodeFolder(options.data))
+}
+
+/** The same for a command that only reads them, of which no trail tells. @throws as `getUsedCredentials` does. */
+export async function getReadCredentials(
+  options: CredentialOptions,
+): Promise<CredentialStorage & Disposable> {
+  const access = accessCluster(options)
+  return access === undefined
+    ? inFolder(await getUsedFolder(options.data))
+    : inCluster(access, async () => undefined)
+}
+
+/** @throws as `getUsedCredentials` does, for a folder that cannot be made either. */
+export async function getCredentialsToAddTo(options: CredentialOptions): Promise<CredentialsToAddTo> {
+  const isNew = options.etcd === undefined && (await isNewFolder(options.data))
+  if (!isNew) return { ...(await getUsedCredentials(options)), prepare: undefined }
+  const folder = dataPaths(resolve(options.data))
+  return { ...inFolder(folder), prepare: (terminal) => prepareUnlessUsed(folder, terminal) }
+}
+
+function inFolder(folder: DataPaths): UsedCredentials {
+  return { ...folderCredentials(folder), folder, [Symbol.dispose]() {} }
+}
+
+async function inCluster<Folder extends DataPaths | undefined>(
+  access: ClusterAccess,
+  getFolder: () => Promise<Folder>,
+): Promise<CredentialStorage & Disposable & { readonly folder: Folder }> {
+  const { gateway, keys } = access
+  try {
+    const folder = await getFolder()
+    await checkCluster(gateway, keys)
+    const credentials = clusterCredentials(access, clusterDocuments(access), folder)
+    return { ...credentials, folder, [Symbol.dispose]: () => gateway.close() }
+  } catch (error) {
+    gateway.close()
+    throw error
+  }
+}
+
+/**
+ * Makes the folder. If another process is making it, waits until that has made its accounts.
+ *
+ * @throws {FolderInUseError} if it has not made them within LOCK_WAIT_MS.
+ */
+async function prepareUnlessUsed(folder: DataPaths, terminal: Terminal): Promise<void> {
+  const end = performance.now() + LOCK_WAIT_MS
+  for (;;) {
+    try {
+      return (await prepareFolder(folder.path, terminal)).release()
+    } catch (error) {
+      if (!(error instanceof FolderInUseError)) throw error
+      if ((await accountsDocument(folder).read()) !== undefined) return
+      if (performance.now() >= end) throw error
+    }
+    await setTimeout(LOCK_PAUSE_MS)
+  }
+}
