@@ -52,10 +52,13 @@ const floods: Record<string, Flood> = {
 
 export const floodNames = Object.keys(floods)
 
+/** Those whose figures are promised, wherever the stranger is. */
+export const promisedFloods = floodNames.slice(0, 4)
+
 /** Whether the server must speak TLS. */
 export const isOverTls = (flood: string) => floods[flood]?.isTls === true || flood.startsWith('TLS')
 
-const [name = '', port = ''] = process.argv.slice(2)
+const [name = '', port = '', localAddress = ''] = process.argv.slice(2)
 const chosen = floods[name]
 if (process.send !== undefined && chosen !== undefined) {
   process.once('disconnect', () => process.exit())
@@ -65,7 +68,7 @@ if (process.send !== undefined && chosen !== undefined) {
 
 function open(flood: Flood) {
   const { head, bytes, halfClose = false, pieceMs, isTls = false } = flood
-  const to = { host: '127.0.0.1', port: Number(port), allowHalfOpen: true }
+  const to = { host: '127.0.0.1', port: Number(port), localAddress, allowHalfOpen: true }
   const socket = isTls ? connectTls({ ...to, rejectUnauthorized: false }) : connect(to)
   socket.on('error', () => {})
   const timer = pieceMs === undefined ? undefined : dribble(socket, bytes, pieceMs)

@@ -12,7 +12,7 @@ import { quantile } from '../../bench/statistics.ts'
 import { makeCertificate } from '../../support/certificate.ts'
 import { startExecutable } from '../../support/executable.ts'
 import { client, usedFolder } from '../../support/service.ts'
-import { floodNames, isOverTls } from './stranger.ts'
+import { floodNames, isOverTls, promisedFloods } from './stranger.ts'
 
 const LASTS_MS = 10_000
 const GIVEN_BACK_AFTER_MS = 30_000
@@ -26,8 +26,12 @@ interface Call {
   readonly body?: string
 }
 
-/** What everybody else notices of a stranger's flood; prints a row of the table. */
-async function suffer(t: TestContext, flood: string) {
+/**
+ * What everybody else notices of a stranger's flood; prints a row of the table.
+ *
+ * @param from The address of the stranger; that of the others is 127.0.0.1.
+ */
+async function suffer(t: TestContext, flood: string, from = '127.0.0.1') {
   const isTls = isOverTls(flood)
   const data = await usedFolder(t)
   const { certPath, keyPath } = await makeCertificate(t)
@@ -61,7 +65,7 @@ async function suffer(t: TestContext, flood: string) {
   const headers = { Authorization: `Bearer ${JSON.parse(token).access_token}` }
   const before = memory()
   let peak = before
-  const child = fork(entry, [flood, port])
+  const child = fork(entry, [flood, port, from])
   t.after(() => child.kill('SIGKILL'))
   await once(child, 'message')
   const end = performance.now() + LASTS_MS
@@ -83,12 +87,16 @@ async function suffer(t: TestContext, flood: string) {
   child.kill('SIGKILL')
   await pause(GIVEN_BACK_AFTER_MS)
   const [most, later] = [peak, memory()].map((mebibytes) => (mebibytes - before).toFixed())
-  t.diagnostic(`| ${flood} | ${ofKept} | ${ofNew} | +${most} MiB, later +${later} |`)
+  t.diagnostic(`| ${flood} | ${from} | ${ofKept} | ${ofNew} | ${most} MiB, later ${later} |`)
 }
 
 describe('floods of a stranger: a kept caller, newcomers, memory at most and 30 s later', () => {
   for (const flood of floodNames)
     it(`${flood} fail no request of others`, async (t) => {
       await suffer(t, flood)
+    })
+  for (const flood of promisedFloods)
+    it(`${flood}, from another address, fail no request of others`, async (t) => {
+      await suffer(t, flood, '127.0.0.2')
     })
 })
