@@ -125,6 +125,10 @@ describe('the list of the console', { skip: noChromium }, () => {
     await assertAccessible(page)
     await page.getByRole('link', { name: 'Previous' }).click()
     await page.getByText('51–100 of 120').waitFor()
+    const links = page.getByRole('navigation', { name: 'Pages' }).getByRole('link')
+    assert.deepEqual(await links.allInnerTexts(), ['First', 'Previous', 'Next', 'Last'])
+    await links.first().click()
+    await page.getByText('1–50 of 120').waitFor()
   })
 
   it('shows the last page in place of one that is not there, also once others have removed it', async (t) => {
