@@ -197,10 +197,9 @@ const rows: { readonly [One in Name]: Row } = {
     fallback: undefined,
     texts: fc.oneof(
       shortName.map((name) => `unix:${name}`),
-      fc.constantFrom('unix:', 'unix:/run/x', 'unix:a\0', 'UNIX:/x', '/run/x', '::1', ''),
+      fc.constantFrom('unix:', 'unix:/run/x', 'unix:~/x', 'unix:a\0', 'UNIX:/x', '/run/x', '::1', ''),
     ),
-    meaningOf: (text) =>
-      text.startsWith('unix:') && text.length > 5 && !text.includes('\0') ? text.slice(5) : undefined,
+    meaningOf: (text) => (/^unix:[^~\0][^\0]*$/.test(text) ? text.slice(5) : undefined),
   },
   data: { flag: '--data', variable: 'CONNBOOK_DATA', fallback: './data', ...anyPath },
   publicUrl: {
