@@ -99,6 +99,19 @@ describe('the history in a trail', () => {
     assert.deepEqual(parsed, lines)
   })
 
+  it('parses no line of another record', async (t) => {
+    const others = [modified(3, 2), added(4, 11), modified(5, 12)]
+    const { read } = await trailOf(t, [added(1, 1), modified(2, 1), ...others, modified(6, 1)])
+    const parse = t.mock.method(JSON, 'parse')
+    assert.deepEqual(await read(1, 6), { times: [at(6), at(2), at(1)], since: at(1) })
+    const parsed = new Set(parse.mock.calls.map((call) => call.arguments[0]))
+    assert.deepEqual(
+      others.filter((text) => parsed.has(text)),
+      [],
+    )
+    assert.ok(parsed.has(modified(6, 1)))
+  })
+
   it('takes lines after NULs, and goes on after a line longer than a piece', async (t) => {
     const { read } = await trailOf(t, [
       started(0),
