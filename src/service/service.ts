@@ -32,6 +32,7 @@ import { version } from '../version.ts'
 import { warnOfClock } from './clock-warning.ts'
 import { openClusterState } from './cluster-state.ts'
 import { openFolderState } from './folder-state.ts'
+import { collectWhenIdle } from './idle-collection.ts'
 import { listen } from './listen.ts'
 import { listenForOwner } from './owner-socket.ts'
 import type { ServerOptions } from './server-options.ts'
@@ -102,6 +103,7 @@ async function start(
     log.warn('interrupted_restore_completed', { restore: folder.completedRestore })
   const { basePath, publicUrl, metricsPublic, noConsole } = options
   const scheduler = new Scheduler()
+  opened.defer(collectWhenIdle())
   const opening = Promise.withResolvers<Apps | undefined>()
   let apps = createStartingApps(options, opening.promise)
   const listener = createListener({
