@@ -45,7 +45,11 @@ export const views: Record<string, View> = {
   list: async () => {},
   'nothing-found': async (page) => {
     await page.getByRole('searchbox').fill('nothing')
-    await page.getByText('No record has what you search for.').waitFor()
+    await page.getByText('No matching records').waitFor()
+  },
+  filtered: async (page) => {
+    await page.getByRole('link', { name: 'env=prod' }).first().click()
+    await page.getByRole('list', { name: 'Filters' }).waitFor()
   },
   add: async (page) => {
     await page.getByRole('button', { name: 'Add', exact: true }).click()
@@ -58,18 +62,18 @@ export const views: Record<string, View> = {
   history: async (page) => {
     await page.getByRole('button', { name: /^a name of many words/ }).click()
     await page.getByRole('button', { name: 'History' }).click()
-    await page.getByText(/Complete since|No record/).waitFor()
+    await page.getByText(/History goes back to|No record/).waitFor()
   },
   exchange: async (page) => {
     await page.getByRole('link', { name: 'Import, export' }).click()
     await page.getByRole('heading', { name: 'Export' }).waitFor()
   },
   operation: async (page) => {
-    await page.getByRole('link', { name: 'Operation' }).click()
+    await page.getByRole('link', { name: 'Status' }).click()
     await page.getByText('Ready · takes changes').waitFor()
   },
   keys: async (page) => {
-    await page.getByRole('button', { name: 'Keys' }).click()
+    await page.getByRole('button', { name: 'Shortcuts' }).click()
   },
 }
 
