@@ -21,7 +21,7 @@ export function openHistory(app: App, { name }: Pick<Configuration, 'name'>): vo
     { class: 'body', 'aria-live': 'polite' },
     element('p', {}, 'Reading the history…'),
   )
-  openDialog('Who did what', [body], { className: 'history' })
+  openDialog('History', [body], { className: 'history' })
   void read()
 
   async function read() {
@@ -77,7 +77,7 @@ function changeOf({ field, before, after }: FieldChange): HTMLElement {
 
 function rangeOf(entries: number, since: string | undefined): string {
   if (entries === ENTRIES_MAX) return `The ${ENTRIES_MAX} newest changes are shown.`
-  return since === undefined ? '' : `Complete since ${formatTime(since)}.`
+  return since === undefined ? '' : `History goes back to ${formatTime(since)}.`
 }
 
 function formatTime(time: string): string {

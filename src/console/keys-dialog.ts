@@ -6,7 +6,7 @@ import { areKeysOn, type KeyCommand, turnKeys } from './keys.ts'
 export function openKeysDialog(commands: readonly KeyCommand[]): void {
   const isOn = element('input', { type: 'checkbox', id: 'keys-on', change: () => turnKeys(isOn.checked) })
   isOn.checked = areKeysOn()
-  openDialog('Keys', [
+  openDialog('Shortcuts', [
     element(
       'div',
       { class: 'body' },

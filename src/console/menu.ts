@@ -8,7 +8,7 @@ import { shown } from './shown-text.ts'
 const titles: Record<View, string> = {
   records: 'Records',
   exchange: 'Import, export',
-  operation: 'Operation',
+  operation: 'Status',
 }
 
 async function logOutOf(app: App): Promise<void> {
@@ -28,7 +28,7 @@ export function createMenu(app: App, showKeys: () => void): { readonly dom: HTML
     { class: 'menu' },
     element('h1', {}, 'connbook'),
     element('nav', { 'aria-label': 'Views' }, ...links.map((link) => link.dom)),
-    button('Keys', showKeys, { class: 'quiet', title: 'Show the keys (?)' }),
+    button('Shortcuts', showKeys, { class: 'quiet', title: 'Show the keyboard shortcuts (?)' }),
     account,
     password,
     logOut,
@@ -45,7 +45,7 @@ export function createMenu(app: App, showKeys: () => void): { readonly dom: HTML
     const { caller } = session
     logOut.hidden = password.hidden = caller === undefined
     account.replaceChildren(
-      ...(caller === undefined ? [] : [shown(caller.account), session.mayWrite ? '' : ' (may only read)']),
+      ...(caller === undefined ? [] : [shown(caller.account), session.mayWrite ? '' : ' · read-only']),
     )
     document.title = `${address.q || titles[address.view]} – connbook`
   }

@@ -36,8 +36,8 @@ export class Operation implements ViewPart {
     for (const kept of [...figures, ...this.#times.values()]) this.#record.keep(kept)
     this.dom = element(
       'section',
-      { 'aria-label': 'Operation' },
-      element('h2', {}, 'Operation'),
+      { 'aria-label': 'Status' },
+      element('h2', {}, 'Status'),
       this.#head,
       this.#fault,
       this.#hint,

@@ -6,7 +6,7 @@ import { element } from './element.ts'
 /** The API's bound. */
 const CHARACTERS_MIN = 8
 
-/** Asks for the present password and a new one; the user's other sessions end. */
+/** Asks for the current password and a new one; the user's other sessions end. */
 export function openPasswordDialog(app: App): void {
   const present = passwordInput('present-password', 'current-password')
   const next = passwordInput('new-password', 'new-password')
@@ -25,7 +25,7 @@ export function openPasswordDialog(app: App): void {
       tabindex: -1,
       'aria-label': 'User',
     }),
-    field('Present password', present),
+    field('Current password', present),
     field(`New password, at least ${CHARACTERS_MIN} characters`, next),
     field('New password again', again),
     element('p', {}, 'Your other sessions end.'),
@@ -59,7 +59,7 @@ export function openPasswordDialog(app: App): void {
 
 function reasonOf(error: unknown): string {
   if (!(error instanceof Refusal)) return explain(error)
-  if (error.code === 'wrong_password') return 'The present password is wrong.'
+  if (error.code === 'wrong_password') return 'The current password is wrong.'
   const [fault] = error.faults
   if (fault !== undefined) return `The new password ${fault.detail}.`
   return explain(error)

@@ -292,7 +292,7 @@ export class RecordList implements ViewPart {
     const isFiltered = q !== '' || filters.length > 0
     if (isFiltered)
       return [
-        element('p', {}, 'No record has what you search for.'),
+        element('p', {}, 'No matching records'),
         this.#link('Show all records', { q: '', filters: [], page: 0 }),
       ]
     const { mayWrite } = this.#app.session

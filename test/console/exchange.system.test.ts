@@ -237,7 +237,7 @@ describe('the export', { skip: noChromium }, () => {
     const server = await startConsoleServer(t, { records: 3 })
     const page = await openConsole(t, { server, path: VIEW })
     await logIn(page, reader.username, reader.password)
-    await page.getByText('(may only read)').waitFor()
+    await page.getByText('read-only').waitFor()
     assert.equal(await page.getByRole('heading', { name: 'Import', exact: true }).isVisible(), false)
     for (const [title, format] of [
       ['JSON', 'json'],

@@ -109,7 +109,7 @@ describe('the list of the console', { skip: noChromium }, () => {
     await page.goBack()
     await showsNames(page, ['alpha'])
     await page.getByRole('searchbox').fill('nothing has this')
-    await page.getByText('No record has what you search for.').waitFor()
+    await page.getByText('No matching records').waitFor()
     await page.getByRole('link', { name: 'Show all records' }).click()
     await showsNames(page, ['alpha', 'gamma', 'beta'])
   })
@@ -145,7 +145,7 @@ describe('the list of the console', { skip: noChromium }, () => {
     await page.goto(`${server.url}/console/?q=record-2&page=7`)
     await page.getByText('1–11 of 11 found').waitFor()
     await page.goto(`${server.url}/console/?q=nothing&page=7`)
-    await page.getByText('No record has what you search for.').waitFor()
+    await page.getByText('No matching records').waitFor()
     assert.equal(await page.getByText(/Page \d/).isVisible(), false)
   })
 
@@ -179,10 +179,10 @@ describe('the list of the console', { skip: noChromium }, () => {
     await page.clock.install()
     await page.clock.pauseAt(Date.now() + 60_000)
     await page.getByRole('searchbox').fill('rec')
-    await page.getByRole('link', { name: 'Operation' }).click()
+    await page.getByRole('link', { name: 'Status' }).click()
     await page.clock.runFor(1_000)
     assert.equal(new URL(page.url()).search, '?view=operation')
-    assert.equal(await page.title(), 'Operation – connbook')
+    assert.equal(await page.title(), 'Status – connbook')
   })
 })
 
@@ -242,7 +242,7 @@ describe('a record in the console', { skip: noChromium }, () => {
     await page.getByRole('button', { name: 'History' }).click()
     await page.getByText('changed it').waitFor()
     assert.match(
-      await page.getByRole('dialog', { name: 'Who did what' }).innerText(),
+      await page.getByRole('dialog', { name: 'History' }).innerText(),
       /name: new → renamed[\s\S]*added it/,
     )
     await assertAccessible(page)
@@ -276,7 +276,7 @@ describe('a record in the console', { skip: noChromium }, () => {
     const page = await openConsole(t, { server })
     await logIn(page, reader.username, reader.password)
     await showsNames(page, ['record-1'])
-    await page.getByText('(may only read)').waitFor()
+    await page.getByText('read-only').waitFor()
     assert.equal(await page.getByRole('button', { name: 'Add', exact: true }).count(), 0)
     await page.keyboard.press('n')
     await page.getByRole('button', { name: 'record-1', exact: true }).click()

@@ -82,7 +82,7 @@ describe('a login in the console', { skip: noChromium }, () => {
       `fetch('../login', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: ${JSON.stringify(JSON.stringify(reader))} }).then(() => localStorage.setItem('connbook-session', 'reader'))`,
     )
     await reloaded
-    await first.getByText('(may only read)').waitFor()
+    await first.getByText('read-only').waitFor()
     assert.equal(await first.getByRole('button', { name: 'Add', exact: true }).count(), 0)
   })
 
@@ -101,7 +101,7 @@ describe('a login in the console', { skip: noChromium }, () => {
     await logIn(second, admin.username, 'another password')
     await first.getByRole('dialog').waitFor({ state: 'detached' })
     await first.getByRole('searchbox').fill('nothing')
-    await first.getByText('No record has what you search for.').waitFor()
+    await first.getByText('No matching records').waitFor()
   })
 
   it('is asked for again when the session ended unnoticed, and then the change is made', async (t) => {
@@ -126,7 +126,7 @@ describe('a login in the console', { skip: noChromium }, () => {
     await page.getByRole('button', { name: 'Password…' }).click()
     await assertAccessible(page)
     const [present, next, again] = [
-      page.getByLabel('Present password'),
+      page.getByLabel('Current password'),
       page.getByLabel('New password, at least 8 characters'),
       page.getByLabel('New password again'),
     ]
@@ -141,7 +141,7 @@ describe('a login in the console', { skip: noChromium }, () => {
     await page.getByText('The two new passwords differ; type them again.').waitFor()
     await again.fill('a new password')
     await change.click()
-    await page.getByText('The present password is wrong.').waitFor()
+    await page.getByText('The current password is wrong.').waitFor()
     await present.fill(reader.password)
     await next.fill('short')
     await again.fill('short')
