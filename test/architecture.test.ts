@@ -8,6 +8,9 @@ import { build } from 'esbuild'
 
 const root = join(import.meta.dirname, '..')
 
+/** What reaches the cluster from above. `cluster/removed.system.test.ts` sees that nothing else needs it. */
+const clusterDoors = ['src/commands/used-cluster.ts', 'src/service/cluster-state.ts']
+
 /** The layers, lowest first: a folder, or single files. */
 const floors = [
   [
@@ -169,6 +172,14 @@ describe('the source tree', async () => {
     const place = 'src/storage/file/'
     const isInside = (path: string) => path.startsWith(place) && path !== `${place}file-storage.ts`
     assertNone(({ path, imports }) => (path.startsWith(place) ? [] : imports.filter(isInside)))
+  })
+
+  it('imports the cluster through one module of commands/ and one of service/', () => {
+    const importers = modules.filter(
+      ({ path, imports }) =>
+        !path.startsWith('src/cluster/') && imports.some((imported) => imported.startsWith('src/cluster/')),
+    )
+    assert.deepEqual(importers.map(({ path }) => path).sort(), clusterDoors)
   })
 
   it('has no import cycle', () => {

@@ -1,6 +1,4 @@
 import { resolve } from 'node:path'
-import { accessCluster } from '../cluster/cluster-access.ts'
-import { takeClusterBackup } from '../cluster/cluster-backup.ts'
 import { clusterExitCodes, DAMAGED, defineCommand } from '../command-line/command.ts'
 import { type Options, type PlaceFlag, placeFlags } from '../command-line/options.ts'
 import { type Print, shown } from '../command-line/output.ts'
@@ -9,6 +7,7 @@ import { CANNOT_KEEP, checkTarget, takeBackup, writeToFile } from '../folder/bac
 import { type Backup, describeBackup, writeBackup } from '../folder/backup-document.ts'
 import { keepBackupTime } from '../folder/last-backup.ts'
 import { getUsedFolder, readBetweenRestores } from '../folder/used-folder.ts'
+import { usedCluster } from './used-cluster.ts'
 import { abortOnSignals, isStandardOutput, isStream, writeToOutput, writeToStream } from './written-file.ts'
 
 /**
@@ -61,8 +60,8 @@ interface Source extends Disposable {
 }
 
 async function openSource(options: Pick<Options, PlaceFlag>): Promise<Source> {
-  const cluster = accessCluster(options)
-  if (cluster !== undefined) return { ...cluster, folder: undefined, take: () => takeClusterBackup(cluster) }
+  const cluster = usedCluster(options)
+  if (cluster !== undefined) return { ...cluster, folder: undefined, take: () => cluster.takeBackup() }
   const folder = await getUsedFolder(options.data)
   const take = () => readBetweenRestores(folder, () => takeBackup(folder))
   return { place: folder.path, folder, take, [Symbol.dispose]() {} }

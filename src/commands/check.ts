@@ -1,6 +1,4 @@
 import { resolve } from 'node:path'
-import { accessCluster, type ClusterAccess } from '../cluster/cluster-access.ts'
-import { examineCluster } from '../cluster/cluster-examination.ts'
 import { type CommandContext, clusterExitCodes, DAMAGED, defineCommand } from '../command-line/command.ts'
 import { placeFlags } from '../command-line/options.ts'
 import type { Print } from '../command-line/output.ts'
@@ -13,6 +11,7 @@ import { examineFolder } from '../folder/examination.ts'
 import { checkHasData, readBetweenRestores } from '../folder/used-folder.ts'
 import type { Finding } from '../storage/finding.ts'
 import { counted } from '../text.ts'
+import { type UsedCluster, usedCluster } from './used-cluster.ts'
 
 /** Damaged files were found, and named on standard output. */
 export class DamageFoundError extends ConnbookError {
@@ -40,7 +39,7 @@ export const checkCommand = defineCommand({
   flags: placeFlags,
   exitCodes: { ...clusterExitCodes, 0: 'sound', 65: DAMAGED },
   async run({ options, operands: [file] }, context) {
-    using cluster = file === undefined ? accessCluster(options) : undefined
+    using cluster = file === undefined ? usedCluster(options) : undefined
     if (file !== undefined) await checkBackup(file, context)
     else if (cluster !== undefined) await checkCluster(cluster, context.print)
     else await checkFolder(dataPaths(resolve(options.data)), context.print)
@@ -61,10 +60,10 @@ async function checkFolder(folder: DataPaths, print: Print) {
   )
 }
 
-async function checkCluster(cluster: ClusterAccess, print: Print) {
-  const { findings, state } = await examineCluster(cluster)
+async function checkCluster(cluster: UsedCluster, print: Print) {
+  const { findings, index } = await cluster.examine()
   await print(`${cluster.place}\n${renderFindings(findings)}`)
-  await print(`${counted(state.index.count, 'record')}, next id ${state.index.lastId + 1}\n`)
+  await print(`${counted(index.count, 'record')}, next id ${index.lastId + 1}\n`)
   await print('The cluster is sound\n')
 }
 

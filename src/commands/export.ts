@@ -1,8 +1,6 @@
 import { readListedChanges } from '../audit/listed-changes.ts'
 import type { Client } from '../client/client.ts'
 import { RefusedError } from '../client/refused.ts'
-import { accessCluster } from '../cluster/cluster-access.ts'
-import { readUsedCluster } from '../cluster/cluster-backup.ts'
 import { type CommandContext, DAMAGED, defineCommand, type Screen } from '../command-line/command.ts'
 import { clusterFlags, type Options } from '../command-line/options.ts'
 import { OutputError, type Print } from '../command-line/output.ts'
@@ -21,6 +19,7 @@ import { counted, escapeHidden } from '../text.ts'
 import { exportByServer } from './export-by-server.ts'
 import { elsewhereExitCodes } from './remote/client-exit-codes.ts'
 import { clientFlags, connectElsewhere } from './remote/connect.ts'
+import { usedCluster } from './used-cluster.ts'
 import {
   abortOnSignals,
   isStandardOutput,
@@ -67,10 +66,9 @@ export const exportCommand = defineCommand({
       const write = await exportServer(client, options, context)
       return writeExport({ place: client.endpoint.name, write }, options, context)
     }
-    using cluster = accessCluster(options)
+    using cluster = usedCluster(options)
     if (cluster !== undefined) {
-      const { index } = await readUsedCluster(cluster)
-      const write = exportIndex(index, options, context)
+      const write = exportIndex(await cluster.readRecords(), options, context)
       return writeExport({ place: cluster.place, write }, options, context)
     }
     const folder = await getUsedFolder(options.data)

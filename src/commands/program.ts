@@ -1,7 +1,6 @@
 import { AccountExistsError, UnknownAccountError } from '../auth/accounts.ts'
 import { NoAnswerError, UnreachableError, UntrustedError } from '../client/call.ts'
 import { RefusedError } from '../client/refused.ts'
-import { clusterFailureOf } from '../cluster/cluster-failure.ts'
 import { type CommandContext, checkOrder, getFamily, runCommand } from '../command-line/command.ts'
 import type { ExitCode } from '../command-line/exit-codes.ts'
 import { helpFor } from '../command-line/help.ts'
@@ -23,6 +22,7 @@ import { DamageFoundError } from './check.ts'
 import { commands } from './commands.ts'
 import { completeCommand } from './complete.ts'
 import { NoLoginError, NotPrivateError } from './remote/connect.ts'
+import { exitCodeOfCluster } from './used-cluster.ts'
 
 /** Runs a command line and writes any error to standard error. Never rejects. @returns The exit code. */
 export async function runProgram(words: readonly string[], context: CommandContext): Promise<ExitCode> {
@@ -75,14 +75,12 @@ function exitCode(error: unknown): ExitCode {
   if (error instanceof NoAnswerError) return 6
   if (error instanceof UnknownAccountError) return 3
   if (error instanceof AccountExistsError) return 4
-  const clusterFailure = clusterFailureOf(error)
-  if (clusterFailure !== undefined) return clusterFailures[clusterFailure]
+  const ofCluster = exitCodeOfCluster(error)
+  if (ofCluster !== undefined) return ofCluster
   if (error instanceof DamagedFileError || error instanceof DamageFoundError) return 65
   if (error instanceof NewerFolderError) return 65
   return error instanceof FolderInUseError ? 75 : 1
 }
-
-const clusterFailures = { not_let_in: 5, not_reached: 6, damaged: 65 } as const
 
 function exitCodeOfRefusal({ status, problem }: RefusedError): ExitCode {
   if (status === 400) return 2

@@ -1,7 +1,5 @@
 import { resolve } from 'node:path'
 import { withCredentialsLock } from '../auth/credentials-lock.ts'
-import { accessCluster, type ClusterAccess } from '../cluster/cluster-access.ts'
-import { restoreCluster } from '../cluster/cluster-backup.ts'
 import { type CommandContext, clusterExitCodes, defineCommand, IN_USE } from '../command-line/command.ts'
 import { placeFlags } from '../command-line/options.ts'
 import { shown } from '../command-line/output.ts'
@@ -13,6 +11,7 @@ import { recordCommand } from '../folder/command-audit.ts'
 import { checkNoNode, isNodeFolder } from '../folder/node-folder.ts'
 import { replaceState } from '../folder/restore.ts'
 import { onInterruption } from '../service/signals.ts'
+import { type UsedCluster, usedCluster } from './used-cluster.ts'
 
 /**
  * Replaces the content of the folder, with new signing keys, and keeps the old files aside.
@@ -44,7 +43,7 @@ export const restoreCommand = defineCommand({
   flags: placeFlags,
   exitCodes: { ...clusterExitCodes, 65: 'the backup is damaged', 75: IN_USE },
   async run({ options, operands: [source = ''] }, context) {
-    using cluster = accessCluster(options)
+    using cluster = usedCluster(options)
     const backup = await readBackup(isStandardInput(source) ? '-' : resolve(source), realFileSystem, context)
     const path = resolve(options.data)
     // A signal may end it: what it has done serves nobody, and the next one removes it.
@@ -60,13 +59,8 @@ export const restoreCommand = defineCommand({
 })
 
 /** @param path If it is the folder of a node, the audit trail there tells of the restore. */
-async function restoreToCluster(
-  backup: Backup,
-  cluster: ClusterAccess,
-  path: string,
-  context: CommandContext,
-) {
-  await restoreCluster(cluster, backup)
+async function restoreToCluster(backup: Backup, cluster: UsedCluster, path: string, context: CommandContext) {
+  await cluster.restore(backup)
   const folder = dataPaths(path)
   if (await isNodeFolder(folder))
     await recordCommand(context, folder, 'restored', 'restore', { as_of: backup.createdAt })

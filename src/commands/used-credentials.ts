@@ -3,21 +3,17 @@ import { setTimeout } from 'node:timers/promises'
 import { accountsDocument } from '../auth/accounts-file.ts'
 import type { CredentialStorage } from '../auth/credential-storage.ts'
 import { folderCredentials } from '../auth/folder-credentials.ts'
-import { accessCluster, type ClusterAccess, type ClusterOptions } from '../cluster/cluster-access.ts'
-import { clusterCredentials } from '../cluster/cluster-credentials.ts'
-import { clusterDocuments } from '../cluster/cluster-documents.ts'
-import { checkCluster } from '../cluster/cluster-reading.ts'
+import type { Options, PlaceFlag } from '../command-line/options.ts'
 import { FolderInUseError } from '../errors.ts'
 import { type DataPaths, dataPaths } from '../files/data-folder.ts'
 import { isNewFolder, prepareFolder } from '../folder/new-folder.ts'
 import { getNodeFolder } from '../folder/node-folder.ts'
 import { getUsedFolder } from '../folder/used-folder.ts'
 import { LOCK_PAUSE_MS, LOCK_WAIT_MS } from '../limits.ts'
+import { type UsedCluster, usedCluster } from './used-cluster.ts'
 
 /** Options that say where accounts and keys are kept. */
-export interface CredentialOptions extends ClusterOptions {
-  readonly data: string
-}
+export type CredentialOptions = Pick<Options, PlaceFlag>
 
 /** The accounts and keys that a command works on. */
 export interface UsedCredentials extends CredentialStorage, Disposable {
@@ -40,20 +36,20 @@ interface Terminal {
  * @throws {UsageError} {EtcdError} {ClusterRefusedError} if the options name a cluster that cannot be used.
  */
 export async function getUsedCredentials(options: CredentialOptions): Promise<UsedCredentials> {
-  const access = accessCluster(options)
-  return access === undefined
+  const cluster = usedCluster(options)
+  return cluster === undefined
     ? inFolder(await getUsedFolder(options.data))
-    : inCluster(access, () => getNodeFolder(options.data))
+    : inCluster(cluster, () => getNodeFolder(options.data))
 }
 
 /** The same for a command that only reads them, of which no trail tells. @throws as `getUsedCredentials` does. */
 export async function getReadCredentials(
   options: CredentialOptions,
 ): Promise<CredentialStorage & Disposable> {
-  const access = accessCluster(options)
-  return access === undefined
+  const cluster = usedCluster(options)
+  return cluster === undefined
     ? inFolder(await getUsedFolder(options.data))
-    : inCluster(access, async () => undefined)
+    : inCluster(cluster, async () => undefined)
 }
 
 /** @throws as `getUsedCredentials` does, for a folder that cannot be made either. */
@@ -69,17 +65,15 @@ function inFolder(folder: DataPaths): UsedCredentials {
 }
 
 async function inCluster<Folder extends DataPaths | undefined>(
-  access: ClusterAccess,
+  cluster: UsedCluster,
   getFolder: () => Promise<Folder>,
 ): Promise<CredentialStorage & Disposable & { readonly folder: Folder }> {
-  const { gateway, keys } = access
   try {
     const folder = await getFolder()
-    await checkCluster(gateway, keys)
-    const credentials = clusterCredentials(access, clusterDocuments(access), folder)
-    return { ...credentials, folder, [Symbol.dispose]: () => gateway.close() }
+    const credentials = await cluster.openCredentials(folder)
+    return { ...credentials, folder, [Symbol.dispose]: () => cluster[Symbol.dispose]() }
   } catch (error) {
-    gateway.close()
+    cluster[Symbol.dispose]()
     throw error
   }
 }

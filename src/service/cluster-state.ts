@@ -4,7 +4,7 @@ import { openClockFloor } from '../auth/clock-floor.ts'
 import { writeInitialCredentials } from '../auth/initial-credentials.ts'
 import { prepareKeys, secondsOf } from '../auth/key-rotation.ts'
 import { createKey } from '../auth/keys.ts'
-import type { ClusterAccess } from '../cluster/cluster-access.ts'
+import { accessCluster, type ClusterAccess } from '../cluster/cluster-access.ts'
 import { clusterCredentials } from '../cluster/cluster-credentials.ts'
 import { clusterDocuments } from '../cluster/cluster-documents.ts'
 import { raiseEpoch } from '../cluster/cluster-epoch.ts'
@@ -25,6 +25,8 @@ import { CLUSTER_START_PAUSE_MS } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { type FirstAccounts, givenVariables, makeFirstAccounts, readFirstStartValues } from './first-start.ts'
 import type { OpenedState, StateParts } from './opened-state.ts'
+
+export { accessCluster }
 
 /**
  * Reads the state that an etcd cluster keeps, and follows it; the first start of all makes it. Waits for an etcd that does
