@@ -1,8 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import { collectWhenIdle, thisProcess } from '../../src/service/idle-collection.ts'
+import { collectWhenIdle } from '../../src/service/idle-collection.ts'
 
 const MIB = 1024 * 1024
 
@@ -37,16 +36,4 @@ it('what a burst leaves is collected once, when nobody has asked for a while', (
   assert.equal(collectionsAfter({ held: 440 * MIB }), 3, 'too little of so much')
   stop()
   assert.equal(collectionsAfter({ held: 900 * MIB }), 3)
-})
-
-it('this process is measured, and collects its garbage', async (t) => {
-  t.mock.timers.enable({ apis: ['setInterval'] })
-  t.after(collectWhenIdle({ ...thisProcess(), utilization: () => 0 }))
-  const garbage = new WeakRef(Array.from({ length: 64 }, () => Buffer.alloc(MIB)))
-  // Until the end of the turn a new WeakRef keeps its target.
-  await nextTurn()
-  assert.ok(garbage.deref())
-  await nextTurn()
-  t.mock.timers.tick(5_000)
-  assert.equal(garbage.deref(), undefined)
 })
