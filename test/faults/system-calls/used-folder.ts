@@ -59,20 +59,24 @@ export async function useFolder(t: Lifetime): Promise<UsedFolder> {
 
 /** A copy whose journal is so large that a few more changes start a snapshot. */
 export async function growJournal(t: Lifetime, used: UsedFolder): Promise<UsedFolder & { records: number }> {
+  const grown = await copyOf(t, used)
+  const path = join(grown.path, dataFiles.journal)
+  // Sessions belong to a store.
+  const [, store = assert.fail('the journal has no store')] =
+    /"store":"([^"]+)"/.exec(await readFile(path, 'utf8')) ?? []
   const encode = (charactersOf: (i: number) => number) => {
     const changes = Array.from({ length: FILLERS }, (_, i) => {
       const fields = { username: FILLER.repeat(charactersOf(i)) }
       return { add: new Configuration(i + 1, draft(`z${i} ${LONG}`, fields)) }
     })
-    return encodeJournalStart({ store: 'grown', after: 0 }, changes).bytes
+    return encodeJournalStart({ store, after: 0 }, changes).bytes
   }
   const missing = SNAPSHOT_JOURNAL_BYTES_MIN - ROOM_BYTES - encode(() => 1).length
   const more = Math.floor(missing / FILLER_BYTES)
   const each = 1 + Math.floor(more / FILLERS)
   assert.ok(each > 1 && each < USERNAME_CHARACTERS_MAX)
-  const grown = await copyOf(t, used)
   const journal = encode((i) => (i < more % FILLERS ? each + 1 : each))
-  await writeFile(join(grown.path, dataFiles.journal), journal)
+  await writeFile(path, journal)
   return { ...grown, records: FILLERS }
 }
 
