@@ -55,7 +55,7 @@ export function retryAfterSeconds(headers: ResponseHead['headers']): string | un
 const HTTP_DATE =
   /^(?:[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} [\d:]{8} GMT|[A-Z][a-z]{5,8}, \d{2}-[A-Z][a-z]{2}-\d{2} [\d:]{8} GMT|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})$/
 
-/** @returns Milliseconds since 1970; undefined if the text is no date. */
+/** Milliseconds since 1970; undefined if the text is not such a date. */
 function parseHttpDate(text: string): number | undefined {
   if (!HTTP_DATE.test(text)) return undefined
   const time = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`)

@@ -25,7 +25,7 @@ export interface UsedCluster extends Disposable {
   /** Fills an empty prefix; may be repeated. */
   restore(backup: Backup): Promise<void>
   examine(): Promise<{ readonly findings: readonly Finding[]; readonly index: ConfigurationIndex }>
-  /** @param folder Of the node here, whose audit trail tells of changes; undefined if none does. */
+  /** @param folder Where to keep the audit trail of changes; undefined for a command that only reads. */
   openCredentials(folder: DataPaths | undefined): Promise<CredentialStorage>
 }
 

@@ -7,7 +7,7 @@ export const CLOCK_BEHIND_MS = 60_000
 export interface PassedMoments {
   /** The clock of the sessions, which never goes back. */
   readonly session: number
-  /** The newest line of the audit trail; undefined if there is none. */
+  /** Latest time in the audit trail; undefined while it is empty. */
   readonly trail: number | undefined
 }
 

@@ -11,7 +11,7 @@ const IDLE_UTILIZATION_MAX = 0.05
 
 /** The process whose garbage is collected. */
 export interface CollectedProcess {
-  /** Bytes that V8 holds for JavaScript, and of buffers outside its heap. */
+  /** Bytes of the JavaScript heap, and of buffers outside it. */
   held(): number
   /** Share of the time, from 0 to 1, in which the event loop has worked since the last call. */
   utilization(): number
@@ -26,16 +26,16 @@ export interface CollectedProcess {
  *
  * @returns Stops it.
  */
-export function collectWhenIdle(process = thisProcess()): () => void {
-  let least = process.held()
-  process.utilization()
+export function collectWhenIdle({ held, utilization, collect } = thisProcess()): () => void {
+  let least = held()
+  utilization()
   const timer = setInterval(() => {
-    const held = process.held()
-    least = Math.min(least, held)
-    const isIdle = process.utilization() < IDLE_UTILIZATION_MAX
-    if (!isIdle || held - least < Math.max(GROWTH_BYTES_MIN, least * GROWTH_SHARE)) return
-    process.collect()
-    least = process.held()
+    const now = held()
+    least = Math.min(least, now)
+    const isIdle = utilization() < IDLE_UTILIZATION_MAX
+    if (!isIdle || now - least < Math.max(GROWTH_BYTES_MIN, least * GROWTH_SHARE)) return
+    collect()
+    least = held()
   }, LOOK_MS)
   timer.unref()
   return () => clearInterval(timer)

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 
 const collection = new URL('../../src/service/idle-collection.ts', import.meta.url).href
 
-/** What is garbage is told by a WeakRef, which keeps its target until the end of the turn. */
+/** A WeakRef keeps its target until the end of the turn. */
 const script = `
   const { thisProcess } = await import(${JSON.stringify(collection)})
   const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
@@ -20,7 +20,8 @@ const script = `
   console.log(JSON.stringify({ grown, isLeft: garbage.deref() !== undefined }))
 `
 
-// In a process of its own: a collection of everything would also reach what other tests have left.
+// In a process of its own, so that nothing else takes or frees memory meanwhile. No assertion gets the buffers: a message
+// that shows 64 MiB of them takes all memory of the machine.
 it('a process is measured, and collects its garbage', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script])
   const { grown, isLeft } = JSON.parse(stdout)

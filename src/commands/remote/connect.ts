@@ -60,6 +60,9 @@ interface Chosen {
   readonly logins?: readonly Login[]
 }
 
+/** A server that was killed leaves its socket behind. */
+const DEAD_SERVER = 'start the server of that folder, or name another with --server'
+
 /** @param folder A folder with a running server that root could use by naming it; undefined without one. */
 function defaultServer(folder?: string): Chosen {
   const remedy =
@@ -187,7 +190,8 @@ async function chooseEndpoint(
   const { data } = input.options
   if (isFolderNamed(input, environment)) return { endpoint: await getSocket(data), isOwners: true }
   const own = await findOwnerSocket(resolve(data), false)
-  if (own.endpoint !== undefined) return { endpoint: own.endpoint, isOwners: true }
+  if (own.endpoint !== undefined)
+    return { endpoint: { ...own.endpoint, remedy: DEAD_SERVER }, isOwners: true }
   return defaultServer(own.mustBeNamed ? data : undefined)
 }
 
@@ -240,7 +244,7 @@ async function namedEndpoint(text: string, logins: Logins): Promise<Chosen> {
 /** @throws {UnreachableError} {FolderRefusedError} for a link to nothing. */
 async function getSocket(folder: string): Promise<Endpoint> {
   const found = await findOwnerSocket(resolve(folder), true)
-  if (found.endpoint !== undefined) return found.endpoint
+  if (found.endpoint !== undefined) return { ...found.endpoint, remedy: DEAD_SERVER }
   if (found.reason === undefined) await checkNoDanglingLink(resolve(folder), realFileSystem)
   const reason =
     found.reason ?? 'no server has made its socket there; start one, or name another with --server'

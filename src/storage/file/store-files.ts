@@ -20,7 +20,7 @@ export interface StoreFiles {
 
 /** The records of a store at one revision. */
 export interface StoredRecords {
-  /** Id of the store; undefined when there is none yet. */
+  /** Store id; undefined for a new folder. */
   readonly store: string | undefined
   readonly index: ConfigurationIndex
 }

@@ -26,7 +26,7 @@ describe('connbook beside its server', { timeout: 60_000 }, () => {
     assert.deepEqual(await run('ls'), {
       code: 6,
       stdout: '',
-      stderr: `connbook: Cannot connect to ${name} (ECONNREFUSED)\n`,
+      stderr: `connbook: Cannot connect to ${name} (ECONNREFUSED); start the server of that folder, or name another with --server\n`,
     })
   })
 })

@@ -175,7 +175,10 @@ describe('which server is called', { timeout: 60_000 }, () => {
     await once(server, 'close')
     const stale = await run(['ls'], { environment: { CONNBOOK_DATA: folder } })
     assert.equal(stale.code, 6)
-    assert.match(stale.stderr, /^connbook: Cannot connect to unix:[^\n]+ \(ECONNREFUSED\)\n$/)
+    assert.match(
+      stale.stderr,
+      /^connbook: Cannot connect to unix:[^\n]+ \(ECONNREFUSED\); start the server of that folder, or [^\n]+\n$/,
+    )
   })
 
   it('is not reached through a link to nothing, which is named', async (t) => {
