@@ -1,6 +1,7 @@
 import { type ApiResponse, explain, Refusal } from './api.ts'
 import type { App } from './app.ts'
 import { button, element, headRow } from './element.ts'
+import { grouped } from './figure-text.ts'
 import { faultTable } from './import-report.ts'
 
 const formats = {
@@ -69,8 +70,8 @@ export class ExportPanel {
       const { headers } = await this.#probe(path)
       if (turn !== this.#turn) return
       const leftOut = Number(headers.get('X-Left-Out'))
-      const count = Number(headers.get('X-Total-Count')).toLocaleString('en')
-      const rest = leftOut > 0 ? `; ${leftOut.toLocaleString('en')} left out` : ''
+      const count = grouped(Number(headers.get('X-Total-Count')))
+      const rest = leftOut > 0 ? `; ${grouped(leftOut)} left out` : ''
       this.#status.textContent = `The browser saves ${formats[format][0]} with ${count} ${count === '1' ? 'record' : 'records'}${rest}.`
       // The browser writes it to the disk; the page need not hold it.
       element('a', { href: this.#app.api.url(path), download: true }).click()

@@ -25,7 +25,7 @@ export function formatFigure(value: number | undefined, unit: Unit): string {
   const choices = steps[unit]
   const [size, name] = choices.find(([least]) => Math.abs(value) >= least) ?? choices.at(-1) ?? [1, '']
   const isWhole = unit === 'count' && Math.abs(value) < 1e15
-  return (isWhole ? value.toLocaleString('en') : digits.format(value / size)) + name
+  return (isWhole ? grouped(value) : digits.format(value / size)) + name
 }
 
 /**
@@ -44,4 +44,9 @@ function niceStep(rough: number): number {
   const power = 10 ** Math.floor(Math.log10(rough))
   const factor = [1, 2, 5].find((each) => each * power >= rough * (1 - 1e-9)) ?? 10
   return factor * power
+}
+
+/** "12,345". */
+export function grouped(count: number): string {
+  return count.toLocaleString('en')
 }

@@ -3,6 +3,7 @@ import { type Fault, isAborted, Refusal, tagIn } from './api.ts'
 import type { App } from './app.ts'
 import { ask } from './dialog.ts'
 import { button, element } from './element.ts'
+import { grouped } from './figure-text.ts'
 import { explainImport, whyUnreadable } from './import-errors.ts'
 import { type ImportFormat, importFormats } from './import-format.ts'
 import { type Counts, countsText, faultTable, nameList, nameLists, type Trial } from './import-report.ts'
@@ -147,7 +148,7 @@ export class ImportPanel {
   async #runImport() {
     const { removed = 0, names } = this.#trial ?? {}
     if (this.#mode === 'replace' && removed > 0) {
-      const count = removed.toLocaleString('en')
+      const count = grouped(removed)
       const question = element('p', {}, `Records that are not in the file are removed: ${count}`)
       const list = nameList(names?.removed ?? [], removed)
       if (!(await ask('Remove records?', [question, list], 'Import and remove'))) return

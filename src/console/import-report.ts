@@ -1,5 +1,6 @@
 import type { Fault } from './api.ts'
 import { element, headRow } from './element.ts'
+import { grouped } from './figure-text.ts'
 import { shown } from './shown-text.ts'
 
 const kinds = ['added', 'modified', 'removed'] as const
@@ -15,8 +16,7 @@ export interface Trial extends Counts {
 const LISTED_MAX = 200
 
 export function countsText({ added, modified, removed, unchanged }: Counts): string {
-  const of = (count: number) => count.toLocaleString('en')
-  return `${of(added)} added, ${of(modified)} modified, ${of(removed)} removed, ${of(unchanged)} unchanged`
+  return `${grouped(added)} added, ${grouped(modified)} modified, ${grouped(removed)} removed, ${grouped(unchanged)} unchanged`
 }
 
 /** The names of a dry run, a fold for each kind. */
@@ -27,7 +27,7 @@ export function nameLists(trial: Trial): readonly HTMLElement[] {
       element(
         'details',
         { open: trial[kind] <= 20 },
-        element('summary', {}, `${trial[kind].toLocaleString('en')} ${kind}`),
+        element('summary', {}, `${grouped(trial[kind])} ${kind}`),
         nameList(trial.names[kind], trial[kind]),
       ),
     )
@@ -41,7 +41,7 @@ export function nameList(names: readonly string[], count: number): HTMLElement {
     'ul',
     { class: 'names', tabindex: 0, 'aria-label': 'Names' },
     ...listed.map((name) => element('li', {}, shown(name))),
-    more > 0 && element('li', {}, `and ${more.toLocaleString('en')} more`),
+    more > 0 && element('li', {}, `and ${grouped(more)} more`),
   )
 }
 
@@ -52,7 +52,7 @@ export function faultTable(
   lines: ReadonlyMap<number, string> = new Map(),
 ): HTMLElement {
   const columns = [
-    { title: 'Line', show: ({ line }: Fault) => line?.toLocaleString('en') },
+    { title: 'Line', show: ({ line }: Fault) => line !== undefined && grouped(line) },
     { title: 'Name', show: ({ name }: Fault) => name !== undefined && shown(name) },
     { title: 'Fault', show: ({ detail }: Fault) => shown(detail) },
     {

@@ -1,9 +1,11 @@
 import { type Address, listPath, nextSort, PAGE_RECORDS } from './address.ts'
-import { explain, isAborted, Refusal, retryAfterOf, tagIn } from './api.ts'
+import { isAborted, retryAfterOf, tagIn } from './api.ts'
 import type { App, ViewPart } from './app.ts'
 import { concerns } from './change-filter.ts'
 import { type Configuration, configurationsIn, fieldNames, ofFields } from './configuration.ts'
 import { button, element, setText } from './element.ts'
+import { grouped } from './figure-text.ts'
+import { ListState } from './list-state.ts'
 import { RecordRow } from './record-row.ts'
 import { SearchBox } from './search-box.ts'
 import { shown } from './shown-text.ts'
@@ -41,7 +43,7 @@ export class RecordList implements ViewPart {
   readonly #table: HTMLTableElement
   readonly #count = element('p', { class: 'count', 'aria-live': 'polite' })
   readonly #filters = element('ul', { class: 'filters', 'aria-label': 'Filters' })
-  readonly #state = element('div', { class: 'state' })
+  readonly #state: ListState
   readonly #pages = element('nav', { class: 'pages', 'aria-label': 'Pages' })
   readonly #add: HTMLButtonElement
   #address: Address | undefined
@@ -54,6 +56,7 @@ export class RecordList implements ViewPart {
   constructor(app: App, actions: RecordActions) {
     this.#app = app
     this.#actions = actions
+    this.#state = new ListState(app, { add: actions.add, refresh: () => this.refresh() })
     this.search = new SearchBox((q, isTyping) => app.go({ q, page: 0 }, isTyping ? 'replace' : 'push'))
     this.#add = button('Add', actions.add, {
       class: 'primary',
@@ -95,7 +98,7 @@ export class RecordList implements ViewPart {
       element('div', { class: 'bar' }, this.search.dom, this.#count, this.#add),
       this.#filters,
       this.#table,
-      this.#state,
+      this.#state.dom,
       this.#pages,
     )
   }
@@ -162,7 +165,7 @@ export class RecordList implements ViewPart {
           clearTimeout(late)
           if (this.#reading === reading) this.#dim(false)
         })
-      if (answer.status === 304) return this.#state.replaceChildren(...this.#stateNodes(address))
+      if (answer.status === 304) return this.#state.show(address, this.#rows.size === 0)
       const isSamePage = this.#tag !== undefined
       const configurations = configurationsIn(answer.text)
       if (isSamePage && this.#markGone()) {
@@ -180,7 +183,7 @@ export class RecordList implements ViewPart {
       this.#fill(configurations, isSamePage)
       this.#showState(address)
     } catch (error) {
-      if (!isAborted(error)) this.#showFault(error)
+      if (!isAborted(error)) this.#fail(error)
     } finally {
       if (this.#reading === reading) this.#reading = undefined
     }
@@ -267,87 +270,36 @@ export class RecordList implements ViewPart {
         ? isFiltered
           ? 'Nothing found'
           : ''
-        : `${first.toLocaleString('en')}–${last.toLocaleString('en')} of ${total.toLocaleString('en')}${isFiltered ? ' found' : ''}`,
+        : `${grouped(first)}–${grouped(last)} of ${grouped(total)}${isFiltered ? ' found' : ''}`,
     )
     this.#table.hidden = this.#rows.size === 0
-    this.#state.replaceChildren(...this.#stateNodes(address))
+    this.#state.show(address, this.#rows.size === 0)
     const lastPage = this.#lastPage
     this.#pages.hidden = lastPage === 0
     this.#pages.replaceChildren(
       this.#pageLink('First', 0, page > 0),
       this.#pageLink('Previous', page - 1, page > 0),
-      element(
-        'span',
-        {},
-        `Page ${(page + 1).toLocaleString('en')} of ${(lastPage + 1).toLocaleString('en')}`,
-      ),
+      element('span', {}, `Page ${grouped(page + 1)} of ${grouped(lastPage + 1)}`),
       this.#pageLink('Next', page + 1, page < lastPage),
       this.#pageLink('Last', lastPage, page < lastPage),
     )
   }
 
-  /** What stands in place of rows. */
-  #stateNodes({ q, filters }: Address): Node[] {
-    if (this.#rows.size > 0) return []
-    const isFiltered = q !== '' || filters.length > 0
-    if (isFiltered)
-      return [
-        element('p', {}, 'No matching records'),
-        this.#link('Show all records', { q: '', filters: [], page: 0 }),
-      ]
-    const { mayWrite } = this.#app.session
-    return [
-      element('h2', {}, 'No records yet'),
-      element(
-        'p',
-        {},
-        mayWrite ? 'Add the first one, or import a file.' : 'Somebody who may write can add them.',
-      ),
-      ...(mayWrite
-        ? [
-            button('Add a record', this.#actions.add, { class: 'primary' }),
-            this.#link('Import a file', { view: 'exchange' }),
-          ]
-        : []),
-    ]
-  }
-
   /** Tries again by itself while nobody does. */
-  #showFault(error: unknown) {
+  #fail(error: unknown) {
     const seconds = retryAfterOf(error)
     if (seconds !== undefined) this.#retry = setTimeout(() => this.refresh(), seconds * 1_000)
-    const isBadQuery = error instanceof Refusal && error.status === 400
-    const text = isBadQuery ? queryFaults(error) : explain(error)
-    // Otherwise each try would be read aloud.
-    if (this.#state.querySelector('.fault')?.textContent === text) return
-    this.#state.replaceChildren(
-      element('p', { class: 'fault', role: 'alert' }, text),
-      isBadQuery
-        ? this.#link('Show all records', { q: '', filters: [], page: 0 })
-        : button('Try again', () => this.refresh()),
-    )
-  }
-
-  #link(label: string, change: Partial<Address>): HTMLAnchorElement {
-    return element('a', { href: this.#app.linkTo(change) }, label)
+    this.#state.showError(error)
   }
 
   #pageLink(label: string, page: number, isThere: boolean): HTMLAnchorElement {
-    if (isThere) return this.#link(label, { page })
+    if (isThere) return element('a', { href: this.#app.linkTo({ page }) }, label)
     return element('a', { role: 'link', 'aria-disabled': 'true', tabindex: -1 }, label)
   }
 
   #dim(isLate: boolean) {
     this.dom.toggleAttribute('data-late', isLate)
-    // A fault stays until the next answer, with the button that may have the focus.
-    if (isLate && this.#tag === undefined && this.#state.querySelector('.fault') === null)
-      this.#state.replaceChildren(element('p', {}, 'Reading the records…'))
+    if (isLate && this.#tag === undefined) this.#state.showReading()
     this.#table.setAttribute('aria-busy', String(isLate))
   }
-}
-
-/** What is wrong with a search: somebody may have typed it into the address. */
-function queryFaults({ message, faults }: Refusal): string {
-  const told = faults.map(({ field = '', detail }) => `${field} ${detail}`)
-  return told.length === 0 ? `${message}.` : `${message}: ${told.join('; ')}.`
 }
