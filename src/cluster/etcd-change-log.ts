@@ -1,46 +1,31 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { StorageUnavailableError } from '../errors.ts'
 import {
-  FolderInUseError,
-  OverloadedError,
-  StorageFullError,
-  StorageUnavailableError,
-  TooManyChangesError,
-} from '../errors.ts'
-import {
-  BATCH_CHANGES_MAX,
   BATCH_PAUSE_MS_MAX,
   CLUSTER_ALONE_MS,
   CLUSTER_CHANGE_MS,
-  CLUSTER_IMPORT_BYTES_MAX,
-  CLUSTER_IMPORT_CHANGES_MAX,
   ETCD_RETRY_PAUSE_MS,
   GIVEN_UP_BATCHES_MAX,
-  WAITING_CHANGES_MAX,
 } from '../limits.ts'
 import type { Family } from '../metrics/family.ts'
 import { type Change, namesOf } from '../store/change.ts'
 import type { CheckChange, SharedChangeLog } from '../store/change-log.ts'
 import type { Records } from '../store/records.ts'
-import { Batch, type BatchBase, type PendingChange } from './batch.ts'
-import { refusedKey } from './cluster-error.ts'
+import { Batch, type BatchBase } from './batch.ts'
+import { checkImport, finalRefusal, notTaken, tooLarge } from './change-refusals.ts'
 import type { ClusterKeys } from './cluster-keys.ts'
 import { storeIdOf } from './cluster-meta.ts'
 import { type BatchActivity, clusterMetrics } from './cluster-metrics.ts'
-import { type ClusterState, parseSequence, type Versioned } from './cluster-reading.ts'
+import type { ClusterState } from './cluster-reading.ts'
 import { EtcdError } from './etcd-error.ts'
 import type { Follower } from './follower.ts'
 import type { Gateway } from './gateway.ts'
 import { Gathering } from './gathering.ts'
-import type { KeyValue, TransactionAnswer, WatchEvent } from './messages.ts'
+import type { TransactionAnswer, WatchEvent } from './messages.ts'
 import { type NodeEntry, parseNodeEntry } from './node-entry.ts'
+import { type NodeIdentity, NodePosition } from './node-position.ts'
 import { changesOfRevision } from './revision-changes.ts'
-
-/** Which process this is, among all that change the store. */
-export interface NodeIdentity {
-  /** Random, made once for a data folder. */
-  readonly node: string
-  /** Random, made at each start. */
-  readonly start: string
-}
+import { WaitingChanges } from './waiting-changes.ts'
 
 export interface ChangeLogParts extends NodeIdentity {
   readonly gateway: Gateway
@@ -73,17 +58,10 @@ export class EtcdChangeLog implements SharedChangeLog {
   readonly #parts: ChangeLogParts
   readonly #elapsed: () => number
   #store: string
-  #sequence: Versioned<number>
-  #nodeModRevision: number
-  #lastBatch: number
-  /**
-   * Whether the key of the node was last written by this process. Before that, a batch of an earlier process may still
-   * arrive; after it, none can, because each compares the key with what it was.
-   */
-  #isOwn = false
+  readonly #position: NodePosition
   /** When another node was last heard to change records, by the monotonic clock. */
   #othersMs = Number.NEGATIVE_INFINITY
-  #waiting: (PendingChange | Batch)[] = []
+  readonly #waiting = new WaitingChanges()
   /** Batches that were sent, by their number, until the index has them. */
   readonly #sent = new Map<number, Batch>()
   #sending: Promise<void> | undefined
@@ -96,14 +74,11 @@ export class EtcdChangeLog implements SharedChangeLog {
 
   /** @throws {ClusterRefusedError} if the key of the node cannot be read. */
   constructor(parts: ChangeLogParts) {
-    const { state, node, follower, elapsed = () => performance.now() } = parts
+    const { state, follower, elapsed = () => performance.now() } = parts
     this.#parts = parts
     this.#elapsed = elapsed
     this.#store = storeIdOf(state.meta.value)
-    this.#sequence = state.sequence
-    const own = state.nodes.get(node)
-    this.#nodeModRevision = own?.modRevision ?? 0
-    this.#lastBatch = own === undefined ? 0 : batchOf(own.value, parts)
+    this.#position = new NodePosition(parts, state)
     this.metrics = [...clusterMetrics(this.#activity), ...follower.metrics]
   }
 
@@ -118,7 +93,7 @@ export class EtcdChangeLog implements SharedChangeLog {
   append(change: Change, check?: CheckChange): Promise<Change> {
     this.#checkRoom()
     const { promise, resolve, reject } = Promise.withResolvers<Change>()
-    this.#waiting.push({ change, seen: this.#seen(change), until: this.#until, check, resolve, reject })
+    this.#waiting.add({ change, seen: this.#seen(change), until: this.#until, check, resolve, reject })
     this.#gathering.came()
     this.#sendSoon()
     return promise
@@ -131,7 +106,7 @@ export class EtcdChangeLog implements SharedChangeLog {
     const until = this.#until
     const pending = changes.map((change) => ({ change, seen: undefined, until, check, resolve, reject }))
     const batch = new Batch(pending, revision)
-    this.#waiting.push(batch)
+    this.#waiting.add(batch)
     this.#sendSoon()
     // A refusal of one is one of all.
     await promise
@@ -157,12 +132,12 @@ export class EtcdChangeLog implements SharedChangeLog {
     for (const event of events) {
       if (event.kind !== 'put') continue
       const writer = keys.nodeOf(event.kv.key)
-      if (event.kv.key === keys.sequence) this.#takeSequence(event.kv)
+      if (event.kv.key === keys.sequence) this.#position.takeSequence(event.kv)
       if (writer === undefined) moves ||= event.kv.key === keys.meta
       else {
         entry = parseNodeEntry(event.kv.value)
         moves = true
-        if (writer === node) own = this.#takeOwn(entry, revision)
+        if (writer === node) own = this.#position.takeOwn(entry, revision)
         else this.#othersMs = this.#elapsed()
       }
     }
@@ -179,15 +154,10 @@ export class EtcdChangeLog implements SharedChangeLog {
 
   /** Goes on from a new reading of everything. @throws {ClusterRefusedError} if ids would be given again. */
   replace(state: ClusterState): void {
-    const { gateway, keys } = this.#parts
     const store = storeIdOf(state.meta.value)
-    if (store === this.#store && state.sequence.value < this.#sequence.value)
-      throw refusedKey(keys.sequence, gateway, lowered(state.sequence.value, this.#sequence.value))
+    this.#position.replace(state, store === this.#store)
     this.#readings += 1
     this.#store = store
-    this.#sequence = state.sequence
-    this.#nodeModRevision = state.nodes.get(this.#parts.node)?.modRevision ?? 0
-    this.#isOwn = false
     this.#parts.records.replace(state.index)
     for (const [number, batch] of this.#sent) {
       // Records that others have changed since do not show what it did.
@@ -195,9 +165,7 @@ export class EtcdChangeLog implements SharedChangeLog {
       else if (batch.isImport) batch.settle(0, [])
       if (batch.isSettled) this.#sent.delete(number)
     }
-    // They were decided for other records.
-    for (const one of this.#waiting) if (one instanceof Batch && one.isImport) one.settle(0, [])
-    this.#waiting = this.#waiting.filter((one) => !(one instanceof Batch && one.isSettled))
+    this.#waiting.refuseImports()
   }
 
   get #until(): number {
@@ -207,8 +175,7 @@ export class EtcdChangeLog implements SharedChangeLog {
   #checkRoom() {
     if (this.#isClosing)
       throw new StorageUnavailableError('Cannot store the change: the store is being closed')
-    if (this.#waiting.length >= WAITING_CHANGES_MAX)
-      throw new OverloadedError('Cannot take another change: too many wait for etcd')
+    this.#waiting.checkRoom()
   }
 
   #seen(change: Change): string | undefined {
@@ -233,55 +200,23 @@ export class EtcdChangeLog implements SharedChangeLog {
 
   async #sendNext() {
     await this.#gathering.complete(() => this.#waiting.length, this.#elapsed)
-    this.#refuseLate()
+    this.#waiting.refuseLate(this.#elapsed())
     if (this.#waiting.length === 0) return
     const begin = this.#elapsed()
-    const batch = this.#takeBatch()
+    const batch = this.#waiting.take()
     await this.#send(batch)
     const callers = batch.isImport ? 1 : batch.changes.length
     this.#gathering.ended(callers + this.#waiting.length, begin, this.#elapsed())
   }
 
-  /** Refuses what has waited for too long while others were sent. */
-  #refuseLate() {
-    const now = this.#elapsed()
-    const late = this.#waiting.filter(({ until }) => until <= now)
-    if (late.length === 0) return
-    this.#waiting = this.#waiting.filter(({ until }) => until > now)
-    for (const one of late)
-      if (one instanceof Batch) one.refuse(notTaken())
-      else one.reject(notTaken())
-  }
-
-  /** The changes that wait, up to a number, none of the same name; or an import, alone. */
-  #takeBatch(): Batch {
-    const [first] = this.#waiting
-    if (first instanceof Batch) {
-      this.#waiting = this.#waiting.slice(1)
-      return first
-    }
-    const names = new Set<string>()
-    const changes: PendingChange[] = []
-    for (const pending of this.#waiting) {
-      if (pending instanceof Batch || changes.length === BATCH_CHANGES_MAX) break
-      const touched = namesOf(pending.change)
-      if (touched.some((name) => names.has(name))) break
-      for (const name of touched) names.add(name)
-      changes.push(pending)
-    }
-    this.#waiting = this.#waiting.slice(changes.length)
-    return new Batch(changes)
-  }
-
   /** Sends a batch until it is known what came of it, or its time is over. */
   async #send(batch: Batch) {
     // When it is sent, so that those that are made have rising numbers.
-    this.#lastBatch += 1
-    batch.number = this.#lastBatch
+    batch.number = this.#position.nextBatch()
     this.#sent.set(batch.number, batch)
     while (!batch.isSettled) {
-      this.#judge(batch)
-      if (batch.isSettled) return
+      batch.judge()
+      if (batch.isSettled) return void this.#sent.delete(batch.number)
       const why = this.#parts.follower.isBehind ? NOT_SENT : await this.#attempt(batch)
       if (batch.isSettled || why === 'made') return
       if (why === 'contested') {
@@ -299,7 +234,7 @@ export class EtcdChangeLog implements SharedChangeLog {
     const isNewest = this.#isNewestFor(batch)
     const base = {
       ...{ keys, node, start, isNewest },
-      ...{ nodeModRevision: this.#nodeModRevision, sequence: this.#sequence },
+      ...{ nodeModRevision: this.#position.modRevision, sequence: this.#position.sequence },
     }
     const wasInDoubt = batch.mayBeMade
     const readings = this.#readings
@@ -312,10 +247,10 @@ export class EtcdChangeLog implements SharedChangeLog {
       batch.mayBeMade = wasInDoubt
       const found = this.#takeFailure(answer, base, batch)
       if (batch.isSettled) return found
-      if (found === 'made') return this.#sentWell(batch, this.#nodeModRevision)
+      if (found === 'made') return this.#sentWell(batch, this.#position.modRevision)
       this.#activity.lost += 1
       // Once the key of the node has moved, nothing that was sent before can be made any more.
-      if (this.#nodeModRevision !== base.nodeModRevision) batch.mayBeMade = false
+      if (this.#position.modRevision !== base.nodeModRevision) batch.mayBeMade = false
       if (batch.isImport) this.#refuse(batch, undefined)
       if (!isNewest) return found
       this.#othersMs = this.#elapsed()
@@ -340,7 +275,7 @@ export class EtcdChangeLog implements SharedChangeLog {
     const { index } = this.#parts.records
     return (
       !batch.isImport &&
-      index.revision === this.#nodeModRevision &&
+      index.revision === this.#position.modRevision &&
       this.#elapsed() >= this.#othersMs + CLUSTER_ALONE_MS &&
       batch.isFitFor((name) => index.find(name))
     )
@@ -350,8 +285,7 @@ export class EtcdChangeLog implements SharedChangeLog {
     batch.mayBeMade = true
     this.#activity.batches += 1
     this.#activity.changes += batch.changes.length
-    this.#nodeModRevision = Math.max(this.#nodeModRevision, revision)
-    this.#isOwn = true
+    this.#position.wrote(revision)
     // The watch reports what it did, and usually has already.
     if (!batch.isSettled) {
       const timer = setTimeout(() => this.#giveUp(batch, 'made'), batch.until - this.#elapsed())
@@ -371,63 +305,35 @@ export class EtcdChangeLog implements SharedChangeLog {
     const [own, sequence] = answers.map((answer) =>
       answer.kind === 'range' ? answer.range.kvs[0] : undefined,
     )
-    if (sequence?.key === keys.sequence) this.#takeSequence(sequence)
-    // One that was not used for long is removed.
-    if (own === undefined) this.#nodeModRevision = 0
+    if (sequence?.key === keys.sequence) this.#position.takeSequence(sequence)
+    if (own === undefined) this.#position.takeRemoval()
     if ((own?.modRevision ?? 0) === base.nodeModRevision) {
       const isSequenceMoved = hasAdditions && sequence?.modRevision !== base.sequence.modRevision
       return isSequenceMoved ? 'outdated' : 'contested'
     }
     if (own === undefined) return 'outdated'
-    return this.#takeOwn(parseNodeEntry(own.value), own.modRevision)?.batch === number ? 'made' : 'outdated'
+    const made = this.#position.takeOwn(parseNodeEntry(own.value), own.modRevision)
+    return made?.batch === number ? 'made' : 'outdated'
   }
 
   /** If no other attempt would change a refusal, it is that of the batch. */
   #refuseIfFinal(batch: Batch, error: EtcdError) {
-    switch (error.reason) {
-      case 'no_space':
-        return this.#refuse(
-          batch,
-          new StorageFullError('Cannot store the change: etcd is full', { cause: error }),
-        )
-      case 'too_large':
-        return this.#divide(batch)
-      case 'denied':
-      case 'login_failed':
-      case 'common_name':
-      case 'unexpected':
-        return this.#refuse(
-          batch,
-          new StorageUnavailableError('Cannot store the change: etcd refuses it; see the log', {
-            cause: error,
-          }),
-        )
-    }
+    if (error.reason === 'too_large') return this.#divide(batch)
+    const refusal = finalRefusal(error)
+    if (refusal !== undefined) this.#refuse(batch, refusal)
   }
 
   /** The changes of half of it go first. */
   #divide(batch: Batch) {
-    const { changes } = batch
-    if (batch.isImport || changes.length === 1)
-      return this.#refuse(
-        batch,
-        new TooManyChangesError(
-          'Cannot store so much at once: etcd refuses it as too large; make it several',
-        ),
-      )
+    if (batch.isImport || batch.changes.length === 1) return this.#refuse(batch, tooLarge())
     this.#sent.delete(batch.number)
-    this.#waiting = [...batch.halves(), ...this.#waiting]
+    this.#waiting.addFirst(batch.halves())
   }
 
   #refuse(batch: Batch, error: unknown) {
     this.#sent.delete(batch.number)
     if (error === undefined) batch.settle(0, [])
     else batch.refuse(error)
-  }
-
-  #judge(batch: Batch) {
-    batch.judge()
-    if (batch.isSettled) this.#sent.delete(batch.number)
   }
 
   /** A batch that may be made stays known for a while: the watch may still report its changes. */
@@ -438,69 +344,4 @@ export class EtcdChangeLog implements SharedChangeLog {
     for (const [number, { isSettled }] of this.#sent)
       if (isSettled && this.#sent.size > GIVEN_UP_BATCHES_MAX) this.#sent.delete(number)
   }
-
-  #takeSequence({ value, modRevision }: KeyValue) {
-    if (modRevision <= this.#sequence.modRevision) return
-    const id = parseSequence(value)
-    if (id < this.#sequence.value) throw lowered(id, this.#sequence.value)
-    this.#sequence = { value: id, modRevision }
-  }
-
-  /** @returns The entry, if this process wrote it. */
-  #takeOwn(entry: NodeEntry, revision: number): NodeEntry | undefined {
-    const { node, start } = this.#parts
-    const isOwn = entry.start === start
-    // An older one was overtaken, or is of a snapshot from which etcd was restored: then everything is read again soon.
-    if (revision > this.#nodeModRevision) {
-      if (this.#isOwn && !isOwn) this.#copied(node)
-      this.#isOwn = isOwn
-      this.#nodeModRevision = revision
-      this.#lastBatch = Math.max(this.#lastBatch, entry.batch)
-    }
-    return isOwn ? entry : undefined
-  }
-
-  #copied(node: string) {
-    this.#parts.fail(
-      new FolderInUseError(
-        `Cannot go on: another process changes records as node ${node}, so the data folder was copied; give each node a folder of its own`,
-      ),
-    )
-  }
-}
-
-function batchOf(entry: string, { keys, node, gateway }: ChangeLogParts): number {
-  try {
-    return parseNodeEntry(entry).batch
-  } catch (error) {
-    throw refusedKey(keys.node(node), gateway, error)
-  }
-}
-
-function lowered(id: number, given: number): SyntaxError {
-  return new SyntaxError(`the last id is ${id} now, although ${given} was given`)
-}
-
-function notTaken(cause?: unknown): StorageUnavailableError {
-  return new StorageUnavailableError('Cannot store the change: etcd takes no changes now; try later', {
-    cause,
-  })
-}
-
-/** @throws {TooManyChangesError} if they do not fit in one transaction. */
-function checkImport(changes: readonly Change[], keys: ClusterKeys) {
-  let bytes = 0
-  for (const change of changes)
-    for (const name of namesOf(change)) {
-      bytes += Buffer.byteLength(keys.record(name))
-      if (!('remove' in change)) bytes += ('add' in change ? change.add : change.modify).jsonBytes
-    }
-  if (changes.length > CLUSTER_IMPORT_CHANGES_MAX || bytes > CLUSTER_IMPORT_BYTES_MAX)
-    throw new TooManyChangesError(
-      `Cannot import ${changes.length} changes of ${bytes} bytes at once: in a cluster, ${CLUSTER_IMPORT_CHANGES_MAX} and ${CLUSTER_IMPORT_BYTES_MAX} bytes are the limit; make it several, or restore a backup into an empty prefix`,
-    )
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }

@@ -5,9 +5,10 @@ import { ConfigurationStore } from '../store/configuration-store.ts'
 import { Records } from '../store/records.ts'
 import type { ClusterKeys } from './cluster-keys.ts'
 import type { ClusterState } from './cluster-reading.ts'
-import { EtcdChangeLog, type NodeIdentity } from './etcd-change-log.ts'
+import { EtcdChangeLog } from './etcd-change-log.ts'
 import { Follower, type FollowerOwner } from './follower.ts'
 import type { Gateway } from './gateway.ts'
+import type { NodeIdentity } from './node-position.ts'
 import { SharedChanges } from './shared-changes.ts'
 
 export interface ClusterParts {

@@ -2,7 +2,6 @@ import { setTimeout } from 'node:timers/promises'
 import { StorageUnavailableError } from '../errors.ts'
 import {
   CLUSTER_BEHIND_MS,
-  CLUSTER_CHANGE_MS,
   CLUSTER_CHECK_MS,
   CLUSTER_CURRENT_MS,
   CLUSTER_REFUSED_PAUSE_MS,
@@ -19,6 +18,9 @@ import { type ClusterState, readCluster, type Versioned } from './cluster-readin
 import { EtcdError } from './etcd-error.ts'
 import type { Gateway } from './gateway.ts'
 import type { WatchEvent } from './messages.ts'
+import { byRevision } from './revision-changes.ts'
+import { RevisionWaiters } from './revision-waiters.ts'
+import { SharedQuestion } from './shared-question.ts'
 
 /** Gets what has changed. */
 export interface FollowerOwner {
@@ -47,11 +49,6 @@ type FollowerState =
   /** etcd has another past than what was taken. Nothing is current until everything was read again. */
   | 'restored'
 
-interface Waiter {
-  readonly revision: number
-  readonly resolve: () => void
-}
-
 /** The reading that follows says more, or succeeds. */
 class UntoldError extends Error {}
 
@@ -70,10 +67,9 @@ export class Follower {
   #revision: number
   #checkedMs: number
   #reconnects = -1
-  #waiters: Waiter[] = []
-  /** Asks for a newer revision than any before it. The second waits until the first is answered. */
-  #asking: Promise<number> | undefined
-  #askingNext: Promise<number> | undefined
+  readonly #waiters = new RevisionWaiters()
+  /** Which revision the last change of records has. */
+  readonly #newest = new SharedQuestion(() => this.#newestIn(this.#keys.nodes))
   #watch = new AbortController()
   readonly #closed = new AbortController()
   #running: Promise<void> | undefined
@@ -131,14 +127,14 @@ export class Follower {
   }
 
   /**
-   * Resolves once the owners have every change that was acknowledged anywhere before the call. Calls share a question that
-   * has not been sent yet, never one that has.
+   * Resolves once the owners have every change that was acknowledged anywhere before the call.
    *
    * @throws {StorageUnavailableError} if etcd does not say, or the changes do not come.
    */
   async catchUp(): Promise<void> {
     try {
-      await this.#reach(await this.#ask())
+      const revision = await this.#newest.ask()
+      if (!this.#isReached(revision)) await this.#waiters.wait(revision)
     } catch (error) {
       if (!(error instanceof EtcdError)) throw error
       throw new StorageUnavailableError(
@@ -146,26 +142,6 @@ export class Follower {
         { cause: error },
       )
     }
-  }
-
-  #ask(): Promise<number> {
-    if (this.#asking === undefined) {
-      this.#asking = this.#askNow().finally(() => {
-        this.#asking = undefined
-      })
-      return this.#asking
-    }
-    this.#askingNext ??= this.#asking
-      .catch(() => {})
-      .then(() => {
-        this.#askingNext = undefined
-        return this.#ask()
-      })
-    return this.#askingNext
-  }
-
-  #askNow(): Promise<number> {
-    return this.#newestIn(this.#keys.nodes)
   }
 
   /** The revision of the last change in a range, by a linearizable read. */
@@ -181,32 +157,11 @@ export class Follower {
     return kvs[0]?.modRevision ?? 0
   }
 
-  /** Resolves once everything up to a revision has been taken. @throws {StorageUnavailableError} after a while. */
-  #reach(revision: number): Promise<void> {
-    if (this.#isReached(revision)) return Promise.resolve()
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const timer = globalThis.setTimeout(() => {
-      this.#waiters = this.#waiters.filter((one) => one !== waiter)
-      reject(
-        new StorageUnavailableError('Cannot get the newest records: etcd does not tell of them; try later'),
-      )
-    }, CLUSTER_CHANGE_MS)
-    const waiter = {
-      revision,
-      resolve: () => {
-        clearTimeout(timer)
-        resolve()
-      },
-    }
-    this.#waiters.push(waiter)
-    return promise
-  }
-
   /** Sees once a second whether anything is missing. */
   async #check() {
     try {
       const beganMs = this.#elapsed()
-      const revision = Math.max(await this.#ask(), await this.#newestIn(this.#keys.credentials))
+      const revision = Math.max(await this.#newest.ask(), await this.#newestIn(this.#keys.credentials))
       if (revision > this.#revision) await setTimeout(CLUSTER_BEHIND_MS)
       if (this.#state !== 'following') return
       if (revision > this.#revision) return this.#watchAnew('the changes do not come')
@@ -270,7 +225,7 @@ export class Follower {
       }
       if (message.kind === 'created' && !this.isBehind) this.#state = 'following'
       if (message.kind === 'events') this.#take(message.events)
-      this.#wake()
+      this.#waiters.wake((revision) => this.#isReached(revision))
     }
   }
 
@@ -322,14 +277,6 @@ export class Follower {
   /** Until the watch is there, nobody knows whether etcd has the same past. */
   #isReached(revision: number): boolean {
     return this.#state === 'following' && revision <= this.#revision
-  }
-
-  #wake() {
-    const waiters = this.#waiters
-    this.#waiters = []
-    for (const waiter of waiters)
-      if (this.#isReached(waiter.revision)) waiter.resolve()
-      else this.#waiters.push(waiter)
   }
 
   /**
@@ -386,23 +333,4 @@ export class Follower {
 
 function nodesOf({ nodes }: ClusterState): Map<string, number> {
   return new Map([...nodes].map(([node, { modRevision }]) => [node, modRevision]))
-}
-
-/** Events in the order of revisions, each with those of the same one. */
-export function* byRevision(
-  events: readonly WatchEvent[],
-): Generator<readonly [revision: number, events: readonly WatchEvent[]]> {
-  let from = 0
-  while (from < events.length) {
-    const revision = revisionOf(events[from])
-    let to = from + 1
-    while (to < events.length && revisionOf(events[to]) === revision) to += 1
-    yield [revision, events.slice(from, to)]
-    from = to
-  }
-}
-
-function revisionOf(event: WatchEvent | undefined): number {
-  if (event === undefined) return 0
-  return event.kind === 'put' ? event.kv.modRevision : event.modRevision
 }

@@ -2,11 +2,10 @@ import { UNLISTED_AT_ONCE_MAX } from '../limits.ts'
 import type { ChangeTrail } from '../storage/change-trail.ts'
 import type { Configuration } from '../store/configuration.ts'
 import type { ClusterKeys } from './cluster-keys.ts'
-import { byRevision } from './follower.ts'
 import type { Gateway } from './gateway.ts'
 import type { WatchEvent } from './messages.ts'
 import { parseNodeEntry } from './node-entry.ts'
-import { changesOfRevision, parseRecordValue } from './revision-changes.ts'
+import { byRevision, changesOfRevision, parseRecordValue } from './revision-changes.ts'
 
 /** Revisions of which a node has not heard, because it did not run. */
 export interface Missed {

@@ -69,3 +69,22 @@ function signed(change: Alteration, isFirst: boolean, entry: NodeEntry): Change 
   const note = isFirst ? entry.import : undefined
   return { ...change, authorship: note === undefined ? authorship : { ...authorship, import: note } }
 }
+
+/** Events in the order of revisions, each with those of the same one. */
+export function* byRevision(
+  events: readonly WatchEvent[],
+): Generator<readonly [revision: number, events: readonly WatchEvent[]]> {
+  let from = 0
+  while (from < events.length) {
+    const revision = revisionOf(events[from])
+    let to = from + 1
+    while (to < events.length && revisionOf(events[to]) === revision) to += 1
+    yield [revision, events.slice(from, to)]
+    from = to
+  }
+}
+
+function revisionOf(event: WatchEvent | undefined): number {
+  if (event === undefined) return 0
+  return event.kind === 'put' ? event.kv.modRevision : event.modRevision
+}
