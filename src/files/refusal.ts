@@ -93,8 +93,8 @@ export function refused(path: string, reason: string, found: Stats | undefined, 
 export async function throwExplained(error: unknown, files: FileSystem): Promise<never> {
   if (!(error instanceof Error && 'path' in error && typeof error.path === 'string')) throw error
   const code = systemCode(error) ?? ''
-  const trouble = findTrouble(code)
-  if (trouble !== undefined) throw explained(error, error.path, code, trouble)
+  if (findTrouble(code) !== undefined)
+    throw new FolderRefusedError(describeSystemError(error), { cause: error })
   if (!isDenial(code)) throw error
   const { path, found } = await findInTheWay(error.path, files)
   const advice = found === undefined ? RUN_AS_OWNER : await adviseOn(path, found, files)
@@ -111,11 +111,6 @@ async function adviseOn(path: string, found: Stats, files: FileSystem): Promise<
     return `run: chown --reference=${quoteForShell(dirname(path))} ${quoteForShell(path)}`
   if (own !== 0 && own !== found.uid) return RUN_AS_OWNER
   return `run: chmod ${found.isDirectory() ? 700 : 600} ${quoteForShell(path)}`
-}
-
-function explained(cause: Error, path: string, code: string, { reason, remedy }: Trouble) {
-  const call = 'syscall' in cause ? `${cause.syscall}: ` : ''
-  return new FolderRefusedError(`Cannot use "${path}": ${reason} (${call}${code}); ${remedy}`, { cause })
 }
 
 /** The path itself, or else its nearest parent for which `lstat` works. */

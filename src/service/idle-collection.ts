@@ -44,6 +44,7 @@ export function collectWhenIdle({ held, utilization, collect } = thisProcess()):
 /** The process that runs this. */
 export function thisProcess(): CollectedProcess {
   let last: EventLoopUtilization | undefined
+  let collectAll: (() => void) | undefined
   return {
     held() {
       const { total_heap_size: heap, external_memory: external } = getHeapStatistics()
@@ -55,7 +56,10 @@ export function thisProcess(): CollectedProcess {
       last = now
       return utilization
     },
-    collect: exposedCollector(),
+    collect() {
+      collectAll ??= exposedCollector()
+      collectAll()
+    },
   }
 }
 
