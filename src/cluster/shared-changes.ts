@@ -12,10 +12,17 @@ import { planImportInSlices, signedChangesOf } from '../store/import-plan.ts'
 import { LargeImportGate } from '../store/large-import-gate.ts'
 import { listTag } from '../store/list-tag.ts'
 import { CHANGES, TRIALS } from '../store/long-works.ts'
-import type { Decide, Decision, ExpectedTag, ImportOutcome, RecordChanges } from '../store/record-changes.ts'
+import {
+  checkOf,
+  checkTag,
+  type Decide,
+  type Decision,
+  type ExpectedTag,
+  type ImportOutcome,
+  type RecordChanges,
+} from '../store/record-changes.ts'
 import { RecordRoom } from '../store/record-room.ts'
 import type { Records } from '../store/records.ts'
-import { StaleListError } from '../store/refusals.ts'
 import { timestamp } from '../timestamp.ts'
 
 /**
@@ -33,7 +40,6 @@ export class SharedChanges implements RecordChanges {
   readonly #elapsed: () => number
   /** The changes on their way, by the names that they touch; each settles with its change, and never rejects. */
   readonly #pending = new Map<string, Promise<void>>()
-  #isClosing = false
 
   /**
    * @param log Applies the changes of all processes to `records`.
@@ -63,7 +69,7 @@ export class SharedChanges implements RecordChanges {
   ): Promise<Outcome> {
     const until = this.#elapsed() + OVERTAKEN_MS_MAX
     for (let isCaughtUp = false; ; ) {
-      this.#checkOpen()
+      this.#gate.checkNotEnding()
       if (this.#gate.isClosed) await this.#gate.pass(asker)
       const pending = this.#pendingOf(names)
       if (pending !== undefined) {
@@ -113,7 +119,7 @@ export class SharedChanges implements RecordChanges {
     signal: AbortSignal | undefined,
   ): Promise<ImportOutcome> {
     await this.#log.catchUp()
-    const tag = this.#checkedTag(expected)
+    const tag = checkTag(this.#tag, expected)
     const plan = await this.#scheduler.run(TRIALS, planImportInSlices(drafts, mode, this.#stored()), signal)
     this.#room.checkGrowth(this.#index, plan.growth)
     return { ...plan, tag }
@@ -126,7 +132,7 @@ export class SharedChanges implements RecordChanges {
     expected: ExpectedTag | undefined,
     asker: Asker | undefined,
   ): Promise<ImportOutcome> {
-    this.#checkOpen()
+    this.#gate.checkNotEnding()
     if (this.#gate.isClosed) await this.#gate.pass(asker)
     const open = this.#gate.hold()
     try {
@@ -156,10 +162,10 @@ export class SharedChanges implements RecordChanges {
   ): Promise<ImportOutcome> {
     await Promise.all(this.#pending.values())
     await this.#log.catchUp()
-    const check = () => asker?.checkAgain?.()
+    const check = checkOf(asker)
     check()
     const { revision } = this.#index
-    const tag = this.#checkedTag(expected)
+    const tag = checkTag(this.#tag, expected)
     const plan = await this.#scheduler.run(CHANGES, planImportInSlices(drafts, mode, this.#stored()))
     this.#room.checkGrowth(this.#index, plan.growth)
     const changes = await this.#scheduler.run(CHANGES, signedChangesOf(plan, actor, mode))
@@ -173,9 +179,8 @@ export class SharedChanges implements RecordChanges {
     return this.#log.catchUp()
   }
 
-  async close(): Promise<void> {
-    this.#isClosing = true
-    while (this.#gate.isClosed) await this.#gate.idle()
+  close(): Promise<void> {
+    return this.#gate.end()
   }
 
   get #index(): ConfigurationIndex {
@@ -194,17 +199,6 @@ export class SharedChanges implements RecordChanges {
       lastId: index.lastId,
       memoryMax: this.#room.planMemoryMax(index),
     }
-  }
-
-  #checkedTag(expected: ExpectedTag | undefined): string {
-    const tag = this.#tag
-    if (expected !== undefined && !expected(tag)) throw new StaleListError()
-    return tag
-  }
-
-  #checkOpen() {
-    if (this.#isClosing)
-      throw new StorageUnavailableError('Cannot store the change: the store is being closed')
   }
 
   /** Settles with the changes on their way that touch any of the names; undefined if there are none. */

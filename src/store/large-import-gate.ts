@@ -1,4 +1,4 @@
-import { OverloadedError } from '../errors.ts'
+import { OverloadedError, StorageUnavailableError } from '../errors.ts'
 import { WAITING_CHANGES_MAX } from '../limits.ts'
 import type { LongWork, Scheduler } from '../scheduler.ts'
 import type { Asker } from './actor.ts'
@@ -17,6 +17,7 @@ export class LargeImportGate {
   readonly #waiting = new Set<Waiting>()
   #isHeld = false
   #isReleasing = false
+  #isEnding = false
   /** Called once nobody holds the gate or waits. */
   #idle: (() => void)[] = []
 
@@ -62,12 +63,20 @@ export class LargeImportGate {
     }
   }
 
-  /** Resolves when no large import is under way, and no change waits for one. */
-  async idle(): Promise<void> {
-    if (!this.isClosed) return
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.#idle.push(resolve)
-    await promise
+  /** @throws {StorageUnavailableError} once the store is being closed. */
+  checkNotEnding(): void {
+    if (this.#isEnding)
+      throw new StorageUnavailableError('Cannot store the change: the store is being closed')
+  }
+
+  /** Refuses further changes. Resolves when no large import is under way, and no change waits for one. */
+  async end(): Promise<void> {
+    this.#isEnding = true
+    while (this.isClosed) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      this.#idle.push(resolve)
+      await promise
+    }
   }
 
   *#release(): LongWork<void> {

@@ -4,7 +4,7 @@ import { runAtOnce, type Scheduler } from '../scheduler.ts'
 import { timestamp } from '../timestamp.ts'
 import type { Actor, Asker } from './actor.ts'
 import { type Change, recordsOf } from './change.ts'
-import type { ChangeLog, CheckChange } from './change-log.ts'
+import type { ChangeLog } from './change-log.ts'
 import type { Configuration, ImportedConfiguration } from './configuration.ts'
 import type { ConfigurationIndex } from './configuration-index.ts'
 import type { ImportMode } from './import-mode.ts'
@@ -20,10 +20,17 @@ import { stepsOfLabels } from './labels.ts'
 import { LargeImportGate } from './large-import-gate.ts'
 import { listTag } from './list-tag.ts'
 import { CHANGES, TRIALS } from './long-works.ts'
-import type { Decide, Decision, ExpectedTag, ImportOutcome, RecordChanges } from './record-changes.ts'
+import {
+  checkOf,
+  checkTag,
+  type Decide,
+  type Decision,
+  type ExpectedTag,
+  type ImportOutcome,
+  type RecordChanges,
+} from './record-changes.ts'
 import { RecordRoom } from './record-room.ts'
 import type { Records } from './records.ts'
-import { StaleListError } from './refusals.ts'
 import { StagedNames } from './staged-names.ts'
 
 /**
@@ -38,7 +45,6 @@ export class OwnChanges implements RecordChanges {
   readonly #staged = new StagedNames()
   /** Every change passes it before it is decided. */
   readonly #gate: LargeImportGate
-  #isClosing = false
   /** Settles when the newest staged change is applied or refused. */
   #lastStaged: Promise<void> = Promise.resolve()
   #lastId: number
@@ -82,7 +88,7 @@ export class OwnChanges implements RecordChanges {
     names: readonly string[],
     decide: Decide<Outcome>,
   ): Promise<Outcome> {
-    this.#checkOpen()
+    this.#gate.checkNotEnding()
     for (;;) {
       if (this.#gate.isClosed) await this.#gate.pass(asker)
       asker?.checkAgain?.()
@@ -117,7 +123,7 @@ export class OwnChanges implements RecordChanges {
       const pending = revision === this.#index.revision ? undefined : this.#lastStaged
       const areDurable = async () => (await Promise.allSettled([pending]))[0].status === 'fulfilled'
       try {
-        const tag = this.#checkedTag(expected)
+        const tag = checkTag(this.#lastTag, expected)
         const records = mode === 'replace' ? this.#allLatest() : []
         const stored = { ...this.#storedNow(records), find: (name: string) => this.#latest(name) }
         const plan = await this.#scheduler.run(TRIALS, planImportInSlices(drafts, mode, stored), signal)
@@ -136,7 +142,7 @@ export class OwnChanges implements RecordChanges {
     expected: ExpectedTag | undefined,
     asker: Asker | undefined,
   ): Promise<ImportOutcome> {
-    this.#checkOpen()
+    this.#gate.checkNotEnding()
     for (;;) {
       if (this.#gate.isClosed) await this.#gate.pass(asker)
       asker?.checkAgain?.()
@@ -145,7 +151,7 @@ export class OwnChanges implements RecordChanges {
       const find = (name: string) => this.#latest(name)
       let plan: ImportPlan
       try {
-        this.#checkedTag(expected)
+        checkTag(this.#lastTag, expected)
         plan = planImport(drafts, mode, { ...this.#storedNow(records), find })
         this.#room.checkGrowth(this.#index, plan.growth)
       } catch (refusal) {
@@ -167,9 +173,8 @@ export class OwnChanges implements RecordChanges {
 
   catchUp(): undefined {}
 
-  async close(): Promise<void> {
-    this.#isClosing = true
-    while (this.#gate.isClosed) await this.#gate.idle()
+  close(): Promise<void> {
+    return this.#gate.end()
   }
 
   get #index(): ConfigurationIndex {
@@ -178,18 +183,6 @@ export class OwnChanges implements RecordChanges {
 
   get #lastTag(): string {
     return listTag(this.#log.store, this.#lastRevision)
-  }
-
-  #checkOpen() {
-    if (this.#isClosing)
-      throw new StorageUnavailableError('Cannot store the change: the store is being closed')
-  }
-
-  /** @throws {StaleListError} */
-  #checkedTag(expected: ExpectedTag | undefined): string {
-    const tag = this.#lastTag
-    if (expected !== undefined && !expected(tag)) throw new StaleListError()
-    return tag
   }
 
   #stage(changes: readonly Change[], durable: Promise<void>): Promise<void> {
@@ -248,7 +241,7 @@ export class OwnChanges implements RecordChanges {
       asker?.checkAgain?.()
       if (!this.#log.isWritable)
         throw new StorageUnavailableError('Cannot import: the disk failed, and it is not yet sure again')
-      this.#checkedTag(expected)
+      checkTag(this.#lastTag, expected)
       const records = this.#index.freeze()
       const stored = { ...this.#storedNow(records), find: (name: string) => this.#index.find(name) }
       const plan = await this.#scheduler.run(CHANGES, planImportInSlices(drafts, mode, stored))
@@ -288,9 +281,4 @@ export class OwnChanges implements RecordChanges {
       yield* holders
     })()
   }
-}
-
-/** An import is judged as a whole. */
-function checkOf(asker: Asker | undefined): CheckChange {
-  return () => asker?.checkAgain?.()
 }

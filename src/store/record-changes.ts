@@ -1,8 +1,10 @@
 import type { Actor, Asker } from './actor.ts'
 import type { Alteration, Change } from './change.ts'
+import type { CheckChange } from './change-log.ts'
 import type { Configuration, ImportedConfiguration } from './configuration.ts'
 import type { ImportMode } from './import-mode.ts'
 import type { ImportPlan } from './import-plan.ts'
+import { StaleListError } from './refusals.ts'
 
 /** Makes decisions about records durable. There is one way for a store of this process alone, and one for a shared store. */
 export interface RecordChanges {
@@ -69,4 +71,15 @@ export type ExpectedTag = (tag: string) => boolean
 export interface ImportOutcome extends ImportPlan {
   /** Of the records after it; of one that was only tried, of the records that it was compared with. */
   readonly tag: string
+}
+
+/** @returns The tag. @throws {StaleListError} if it is not the one that the caller expects. */
+export function checkTag(tag: string, expected: ExpectedTag | undefined): string {
+  if (expected !== undefined && !expected(tag)) throw new StaleListError()
+  return tag
+}
+
+/** The check of an import, which is judged as a whole. */
+export function checkOf(asker: Asker | undefined): CheckChange {
+  return () => asker?.checkAgain?.()
 }

@@ -317,7 +317,7 @@ describe('a change that waits for a large import', () => {
       assert.equal(passed.at(-1), name)
     }
     work.next()
-    await gate.idle()
+    await gate.end()
     assert.equal(gate.isClosed, false)
   })
 })
