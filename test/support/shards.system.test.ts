@@ -27,6 +27,13 @@ describe('test files run in shards', () => {
   it('fail together when one of them ends its process', async (t) => {
     const { status, stdout } = await run(t, [good, 'process.exit(0)', good, good])
     assert.equal(status, 1, stdout)
+    assert.match(stdout, /^process \d of 4 ended before its tests did, with exit code 0$/m)
+  })
+
+  it('fail together when one of them is killed, and say by which signal', async (t) => {
+    const { status, stdout } = await run(t, [good, "process.kill(process.pid, 'SIGKILL')", good, good])
+    assert.equal(status, 1, stdout)
+    assert.match(stdout, /^process \d of 4 ended before its tests did, with SIGKILL$/m)
   })
 
   it('fail when there are none', async (t) => {

@@ -13,12 +13,20 @@ const [pattern = ''] = process.argv.slice(2)
 const outcomes = await Promise.all(Array.from({ length: SHARDS }, (_, i) => runShard(i + 1)))
 for (const outcome of ['tests', 'pass', 'fail', 'cancelled', 'skipped'])
   console.log(`${outcome} ${sum(outcomes.map(({ output }) => countOf(outcome, output)))}`)
-// A shard without a summary has ended before its tests.
-const isSound = outcomes.every(({ status, output }) => status === 0 && /^ℹ tests \d/m.test(output))
+for (const [i, { end, isWhole }] of outcomes.entries())
+  if (!isWhole) console.log(`process ${i + 1} of ${SHARDS} ended before its tests did, with ${end}`)
+const isSound = outcomes.every(({ end, isWhole }) => isWhole && end === 'exit code 0')
 process.exitCode = isSound && sum(outcomes.map(({ output }) => countOf('tests', output))) > 0 ? 0 : 1
 
+interface Outcome {
+  output: string
+  end: string
+  /** Whether it printed a summary, which it does when its tests have ended. */
+  isWhole: boolean
+}
+
 /** Prints the output of a shard once it has ended, so that outputs do not mix. */
-async function runShard(number: number): Promise<{ status: number | null; output: string }> {
+async function runShard(number: number): Promise<Outcome> {
   const shard = join(import.meta.dirname, 'shard.ts')
   const child = spawn(process.execPath, [shard, `${number}/${SHARDS}`, pattern], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -28,8 +36,8 @@ async function runShard(number: number): Promise<{ status: number | null; output
   const ended = once(child, 'close')
   const output = await text(child.stdout)
   process.stdout.write(output)
-  const [status] = await ended
-  return { status, output }
+  const [code, signal] = await ended
+  return { output, end: signal ?? `exit code ${code}`, isWhole: /^ℹ tests \d/m.test(output) }
 }
 
 function countOf(outcome: string, output: string): number {
