@@ -134,7 +134,7 @@ async function unitText() {
 
 /** @returns {Promise<[path: string, content: string | Uint8Array][]>} */
 async function completionsAndPages() {
-  const { completionScripts: scripts } = await import('../src/command-line/completion-scripts.ts')
+  const { completionScripts: scripts } = await import('../src/command-line/completion.ts')
   const { manPages } = await import('../src/command-line/man-pages.ts')
   const { commands } = await import('../src/commands/commands.ts')
   const pages = manPages(commands).map(({ name, section, text }) => {

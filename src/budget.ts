@@ -1,5 +1,6 @@
+import { totalmem } from 'node:os'
+import { getHeapStatistics } from 'node:v8'
 import { HEAP_SHARE, RECORDS_MEMORY_LEAST_BYTES } from './limits.ts'
-import { heapBytesMax, memoryBytes } from './memory.ts'
 
 const MEBIBYTE = 1024 * 1024
 /** Node's share for new objects, which it adds to that of the build. */
@@ -72,4 +73,15 @@ export function memoryNeededFor(recordBytes: number): number {
 
 function sharedBytes(memory: number): number {
   return Math.min(memory, SHARED_MEMORY_BYTES_MAX)
+}
+
+/** What this process may use: the memory of the host, or the limit of its control group if that is lower. */
+export function memoryBytes(): number {
+  // 0 where no limit is known.
+  return Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem())
+}
+
+/** What JavaScript may use: Node's own limit can be above what there is. */
+export function heapBytesMax(): number {
+  return Math.min(getHeapStatistics().heap_size_limit, memoryBytes())
 }

@@ -1,9 +1,11 @@
 import './support/node-version.ts'
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { totalmem } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { memoryNeededFor, recordMemoryMax, shareOf } from '../src/budget.ts'
+import { getHeapStatistics } from 'node:v8'
+import { heapBytesMax, memoryBytes, memoryNeededFor, recordMemoryMax, shareOf } from '../src/budget.ts'
 import { HEAP_SHARE, MEMORY_MIB_MIN, RECORDS_MEMORY_LEAST_BYTES } from '../src/limits.ts'
 
 const MEBIBYTE = 1024 * 1024
@@ -50,5 +52,25 @@ describe('the budget of the memory', () => {
   it('counts on the share for JavaScript that the build sets', () => {
     const build = readFileSync(join(import.meta.dirname, '../build.mjs'), 'utf8')
     assert.ok(build.includes(`'--max-old-space-size-percentage=${HEAP_SHARE * 100}'`))
+  })
+})
+
+const heap = getHeapStatistics().heap_size_limit
+
+describe('the memory of this process', () => {
+  it('is that of the host, or less in a container', (t) => {
+    const constrained = t.mock.method(process, 'constrainedMemory', () => 0)
+    assert.equal(memoryBytes(), totalmem())
+    constrained.mock.mockImplementation(() => 2 * totalmem())
+    assert.equal(memoryBytes(), totalmem())
+    constrained.mock.mockImplementation(() => 1000)
+    assert.equal(memoryBytes(), 1000)
+  })
+
+  it('limits the memory for JavaScript', (t) => {
+    const constrained = t.mock.method(process, 'constrainedMemory', () => 0)
+    assert.equal(heapBytesMax(), Math.min(heap, totalmem()))
+    constrained.mock.mockImplementation(() => heap / 4)
+    assert.equal(heapBytesMax(), heap / 4)
   })
 })

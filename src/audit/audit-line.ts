@@ -1,11 +1,9 @@
-import type { Actor } from '../store/actor.ts'
-import type { Authorship } from '../store/authorship.ts'
+import type { Actor, Authorship } from '../store/authorship.ts'
 import type { Change } from '../store/change.ts'
 import type { Configuration } from '../store/configuration.ts'
 import { fieldNames } from '../store/fields.ts'
 import { changedLabels, labelOf } from '../store/labels.ts'
 import { escapeHidden } from '../text.ts'
-import type { AuditEvent } from './audit-event.ts'
 
 /** Values of an event; never a secret, a token, a cookie or a password. */
 export type AuditFields = Readonly<Record<string, unknown>>
@@ -65,3 +63,38 @@ function startOf(time: string, event: string, actor: Actor | undefined): AuditFi
   const { address, principal, requestId } = actor
   return { time, event, address, kind: principal?.kind, by: principal?.name, request_id: requestId }
 }
+
+/** What the trail lists. */
+export type AuditEvent =
+  | 'first_started'
+  | 'started'
+  | 'stopped'
+  | 'logged_in'
+  | 'login_failed'
+  | 'login_throttled'
+  | 'logged_out'
+  | 'token_issued'
+  | 'token_refused'
+  | 'token_throttled'
+  | 'token_scope_refused'
+  | 'login_not_checked'
+  | 'token_not_checked'
+  | 'attempts_not_listed'
+  | 'successes_not_listed'
+  | 'credentials_ended'
+  | 'configuration_added'
+  | 'configuration_modified'
+  | 'configuration_deleted'
+  | 'configurations_imported'
+  | 'user_added'
+  | 'user_password_changed'
+  | 'user_changed'
+  | 'user_removed'
+  | 'client_added'
+  | 'client_rotated'
+  | 'client_changed'
+  | 'client_removed'
+  | 'keys_rotated'
+  | 'keys_revoked'
+  | 'restored'
+  | 'recovered'

@@ -9,14 +9,14 @@ import {
 } from '../limits.ts'
 import type { Log } from '../log.ts'
 import type { ChangeTrail } from '../storage/change-trail.ts'
-import type { Actor } from '../store/actor.ts'
+import type { Actor, ImportMode } from '../store/authorship.ts'
 import type { Change } from '../store/change.ts'
 import type { Configuration } from '../store/configuration.ts'
+import { countsOf, type ImportPlan } from '../store/import-plan.ts'
 import { listTag } from '../store/list-tag.ts'
 import { timestamp } from '../timestamp.ts'
-import type { AuditEvent } from './audit-event.ts'
 import { AuditFile } from './audit-file.ts'
-import { type AuditFields, auditLine, type ChangePlace, changeLine } from './audit-line.ts'
+import { type AuditEvent, type AuditFields, auditLine, type ChangePlace, changeLine } from './audit-line.ts'
 import { readListedChanges } from './listed-changes.ts'
 
 /** Who did what and when: one JSON line per event in `audit.jsonl`. */
@@ -216,4 +216,16 @@ function hasSucceeded(promise: Promise<void>): Promise<boolean> {
     () => true,
     () => false,
   )
+}
+
+/** Lists an import that changed nothing; the trail hears of any other when its changes are durable. */
+export async function recordIfUnchanged(
+  audit: AuditTrail,
+  actor: Actor,
+  mode: ImportMode,
+  plan: ImportPlan,
+): Promise<void> {
+  const counts = countsOf(plan)
+  if (counts.added + counts.modified + counts.removed === 0)
+    await audit.record('configurations_imported', actor, { mode, ...counts })
 }

@@ -1,7 +1,10 @@
 import { ifPresent, systemCode } from '../errors.ts'
-import type { auditFiles, DataPaths } from '../files/data-folder.ts'
+import { auditFiles, type DataPaths } from '../files/data-folder.ts'
 import { forEachLine } from '../files/lines.ts'
 import { isObject, parseJson } from '../json.ts'
+
+/** Holds several of the longest lines. */
+const AUDIT_END_BYTES = 64 * 1024
 
 export type AuditFileName = (typeof auditFiles)[number]
 
@@ -45,4 +48,57 @@ export async function forEachTrailLine(
     if (systemCode(error) === 'EIO') return false
     throw error
   }
+}
+
+/**
+ * The latest time among the last lines of the trail, in ms since 1970.
+ *
+ * @returns Undefined if there is no trail, or it cannot be read: other readers say why.
+ */
+export async function findNewestTime({ files, file }: DataPaths): Promise<number | undefined> {
+  try {
+    await using opened = new AsyncDisposableStack()
+    const trail = await ifPresent(files.open(file(auditFiles[0]), 'r'))
+    if (trail === undefined) return undefined
+    opened.defer(() => trail.close())
+    const start = Math.max(0, (await trail.stat()).size - AUDIT_END_BYTES)
+    const bytes = Buffer.alloc(AUDIT_END_BYTES)
+    const { bytesRead } = await trail.read(bytes, 0, bytes.length, start)
+    const times = bytes.toString('utf8', 0, bytesRead).split('\n').flatMap(timeOf)
+    return times.length === 0 ? undefined : Math.max(...times)
+  } catch {
+    return undefined
+  }
+}
+
+/** The first line may be cut. */
+function timeOf(text: string): number[] {
+  const line = parseJson(text)
+  const time = isObject(line) ? Date.parse(String(line.time)) : Number.NaN
+  return Number.isNaN(time) ? [] : [time]
+}
+
+/** Where the server that a folder had last was reached. */
+export interface LastStart {
+  readonly url: string
+  /** The path of its Unix socket; undefined for TCP. */
+  readonly socket: string | undefined
+}
+
+/** Reads the last start from the audit trail; undefined if no line names one with its URL, or a file cannot be read. */
+export async function findLastStart(folder: DataPaths): Promise<LastStart | undefined> {
+  let last: LastStart | undefined
+  try {
+    for (const name of auditFiles) {
+      await forEachTrailLine(folder, name, '"event":"started"', ({ event, url, socket }) => {
+        if (event !== 'started' || typeof url !== 'string') return
+        last = { url, socket: typeof socket === 'string' ? socket : undefined }
+      })
+      // The first file is the newest.
+      if (last !== undefined) return last
+    }
+  } catch {
+    return undefined
+  }
+  return last
 }

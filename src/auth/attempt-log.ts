@@ -1,14 +1,21 @@
-import type { AuditEvent } from '../audit/audit-event.ts'
+import type { AuditEvent } from '../audit/audit-line.ts'
 import type { AuditTrail } from '../audit/audit-trail.ts'
 import type { Caller } from '../http/message.ts'
-import { ATTEMPTS_WINDOW_MS, SUCCESSES_WINDOW_MS } from '../limits.ts'
+import {
+  ACCOUNT_SUCCESSES_LISTED_MAX,
+  ALL_ATTEMPTS_LISTED_MAX,
+  ALL_SUCCESSES_LISTED_MAX,
+  ATTEMPTS_LISTED_MAX,
+  ATTEMPTS_WINDOW_MS,
+  SUCCESSES_LISTED_MAX,
+  SUCCESSES_WINDOW_MS,
+} from '../limits.ts'
 import type { Log } from '../log.ts'
 import type { EventOf } from '../log-events.ts'
-import { senderOf } from '../store/actor.ts'
+import { networkOf } from '../network.ts'
+import { senderOf } from '../store/authorship.ts'
 import type { AccountKind } from './accounts.ts'
-import { createAttemptBudget } from './attempt-budget.ts'
 import type { Clock } from './clock.ts'
-import { createSuccessBudget } from './success-budget.ts'
 
 type Fields = { readonly [Name in 'account' | 'kind' | 'scope']?: string | undefined }
 
@@ -79,4 +86,108 @@ export function createAttemptLog(clock: Clock, log: Log, audit: Pick<AuditTrail,
 
 function withCaller(fields: Fields, { address, requestId }: Caller) {
   return { ...fields, address, request_id: requestId }
+}
+
+/**
+ * Limits the failed attempts that are listed in each ATTEMPTS_WINDOW_MS, per network and in all: a flood must not push
+ * other events out of the audit trail.
+ */
+interface AttemptBudget {
+  /** Whether to list this attempt; if not, it is counted. */
+  take(address: string): boolean
+  /** How many attempts were not listed since the last call. */
+  settle(): number
+}
+
+export function createAttemptBudget(clock: Clock): AttemptBudget {
+  let windowEnd = 0
+  let all = 0
+  let unlisted = 0
+  const listed = new Map<string, number>()
+
+  return {
+    take(address) {
+      const now = clock.elapsed()
+      if (now >= windowEnd) {
+        windowEnd = now + ATTEMPTS_WINDOW_MS
+        all = 0
+        listed.clear()
+      }
+      const network = networkOf(address)
+      const count = listed.get(network) ?? 0
+      if (count >= ATTEMPTS_LISTED_MAX || all >= ALL_ATTEMPTS_LISTED_MAX) {
+        unlisted += 1
+        return false
+      }
+      listed.set(network, count + 1)
+      all += 1
+      return true
+    },
+    settle() {
+      const count = unlisted
+      unlisted = 0
+      return count
+    },
+  }
+}
+
+/** Successes of an account that were not listed. */
+interface UnlistedSuccesses {
+  readonly kind: AccountKind
+  readonly account: string
+  readonly count: number
+}
+
+/**
+ * Limits the logins, logouts and tokens that are listed in each SUCCESSES_WINDOW_MS: per account and network, per account,
+ * and in all. So a busy network of an account does not hide its other networks, and no account pushes other events out
+ * of the audit trail. The first success of each account is always listed.
+ */
+interface SuccessBudget {
+  /** Whether to list this success; if not, it is counted. */
+  take(kind: AccountKind, account: string, address: string): boolean
+  /** The accounts with successes that were not listed since the last call. */
+  settle(): UnlistedSuccesses[]
+}
+
+export function createSuccessBudget(clock: Clock): SuccessBudget {
+  let windowEnd = 0
+  let all = 0
+  /** Listed in this window. */
+  const byAccount = new Map<string, number>()
+  const byNetwork = new Map<string, number>()
+  const unlisted = new Map<string, UnlistedSuccesses>()
+
+  return {
+    take(kind, account, address) {
+      const now = clock.elapsed()
+      if (now >= windowEnd) {
+        windowEnd = now + SUCCESSES_WINDOW_MS
+        all = 0
+        byAccount.clear()
+        byNetwork.clear()
+      }
+      const key = `${kind} ${account}`
+      const pair = `${networkOf(address)} ${key}`
+      const ofAccount = byAccount.get(key) ?? 0
+      const ofNetwork = byNetwork.get(pair) ?? 0
+      const hasRoom =
+        ofNetwork < SUCCESSES_LISTED_MAX &&
+        ofAccount < ACCOUNT_SUCCESSES_LISTED_MAX &&
+        all < ALL_SUCCESSES_LISTED_MAX
+      if (ofAccount > 0 && !hasRoom) {
+        unlisted.set(key, { kind, account, count: (unlisted.get(key)?.count ?? 0) + 1 })
+        return false
+      }
+      byAccount.set(key, ofAccount + 1)
+      byNetwork.set(pair, ofNetwork + 1)
+      all += 1
+      return true
+    },
+    settle() {
+      const counts = [...unlisted.values()]
+      unlisted.clear()
+      return counts
+    },
+  }
 }

@@ -1,25 +1,35 @@
 import type { AuditTrail } from '../audit/audit-trail.ts'
-import { InvalidScopeError } from '../errors.ts'
-import { trimBlanks } from '../http/header-fields.ts'
-import type { Caller, Credential, Request } from '../http/message.ts'
-import { narrower, type Scope } from '../http/scope.ts'
+import { type Fault, InvalidInputError, InvalidScopeError } from '../errors.ts'
+import { ownerHeaders, trimBlanks } from '../http/header-fields.ts'
+import type { Caller, CommandPrincipal, Credential, Request } from '../http/message.ts'
+import { Problem } from '../http/problem.ts'
+import { FULL_SCOPE, narrower, type Scope } from '../http/scope.ts'
+import { decodePercent } from '../http/url.ts'
+import {
+  ACCOUNT_NAME_CHARACTERS_MAX,
+  COMMAND_CHARACTERS_MAX,
+  PASSWORD_CHANGES_MAX,
+  PASSWORD_CHANGES_WINDOW_MS,
+} from '../limits.ts'
 import type { Log } from '../log.ts'
-import { senderOf } from '../store/actor.ts'
+import { senderOf } from '../store/authorship.ts'
+import { systemAccount } from '../system-account.ts'
+import { checkText } from '../text.ts'
 import { type Account, type AccountKind, scopeOf } from './accounts.ts'
 import { createAttemptLog } from './attempt-log.ts'
+import type { Clock } from './clock.ts'
 import { createCredentialEnding } from './credential-ending.ts'
-import { createJti } from './ended-credentials.ts'
+import { createJti, type Revocations } from './ended-credentials.ts'
 import type { LiveAccounts } from './live-accounts.ts'
 import type { LiveKeys } from './live-keys.ts'
-import type { LoginCounters } from './login-metrics.ts'
-import { readOwner } from './owner.ts'
 import { hashPassword } from './password.ts'
-import { createPasswordChanges } from './password-changes.ts'
-import type { Revocations } from './revocations.ts'
-import { type ClientCredentials, queuePath, SecretChecks } from './secret-checks.ts'
+import { type ClientCredentials, type LoginCounters, queuePath, SecretChecks } from './secret-checks.ts'
 import { createSessionCookie } from './session-cookie.ts'
 import { type Claims, signToken } from './signed-token.ts'
 import { createTokenVerifier, ISSUER, type VerifiedClaims } from './token-verifier.ts'
+
+/** Stands for the command of a caller that names none, such as curl. */
+const NO_COMMAND = 'http'
 
 /** The `aud` that each carrier requires. */
 const AUDIENCES = { bearer: 'api', cookie: 'session' } as const
@@ -252,4 +262,62 @@ export function readBearer(authorization: string): string | undefined {
   if (!authorization.startsWith('Bearer ') && !/^bearer /i.test(authorization)) return undefined
   const token = trimBlanks(authorization.slice(7))
   return token === '' ? undefined : token
+}
+
+/**
+ * Limits how often each user changes the password: each change writes the accounts file, and a line of the audit trail
+ * that must not push out the lines of others.
+ */
+interface PasswordChanges {
+  /** Counts a change. @throws {Problem} 503 for more than PASSWORD_CHANGES_MAX in a PASSWORD_CHANGES_WINDOW_MS. */
+  take(user: string): void
+}
+
+export function createPasswordChanges(clock: Pick<Clock, 'elapsed'>): PasswordChanges {
+  let windowEnd = 0
+  const counts = new Map<string, number>()
+
+  return {
+    take(user) {
+      const now = clock.elapsed()
+      if (now >= windowEnd) {
+        windowEnd = now + PASSWORD_CHANGES_WINDOW_MS
+        counts.clear()
+      }
+      const count = counts.get(user) ?? 0
+      if (count >= PASSWORD_CHANGES_MAX) {
+        const seconds = String(Math.ceil((windowEnd - now) / 1000))
+        const message = `Cannot change the password: it was changed too often; try again in ${seconds} s`
+        throw new Problem('overloaded', message, { headers: { 'Retry-After': seconds } })
+      }
+      counts.set(user, count + 1)
+    },
+  }
+}
+
+/**
+ * Who calls on the owner's socket, as its headers say. Nobody else can open the socket, so they are believed.
+ *
+ * @throws {InvalidInputError} if a header is not a name.
+ */
+export function readOwner({ headers }: Pick<Request, 'headers'>): CommandPrincipal {
+  const faults: Fault[] = []
+  const read = (field: string, charactersMax: number) => {
+    const sent = headers[field]
+    if (sent === undefined) return undefined
+    const name = typeof sent === 'string' ? decodePercent(sent) : undefined
+    const detail =
+      name === undefined ? 'must be percent-encoded UTF-8, given once' : checkText(name, charactersMax)
+    if (detail !== undefined) faults.push({ field, detail })
+    return name
+  }
+  const account = read(ownerHeaders.account, ACCOUNT_NAME_CHARACTERS_MAX)
+  const command = read(ownerHeaders.command, COMMAND_CHARACTERS_MAX)
+  if (faults.length > 0) throw new InvalidInputError('The headers of the owner are not valid', faults)
+  return {
+    kind: 'command',
+    name: account ?? systemAccount(),
+    command: command ?? NO_COMMAND,
+    scope: FULL_SCOPE,
+  }
 }

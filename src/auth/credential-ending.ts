@@ -3,9 +3,9 @@ import type { Caller } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import { CREDENTIALS_ENDED_PAUSE_MS } from '../limits.ts'
 import type { Log } from '../log.ts'
-import { senderOf } from '../store/actor.ts'
+import { senderOf } from '../store/authorship.ts'
+import type { Revocations } from './ended-credentials.ts'
 import type { LiveAccounts } from './live-accounts.ts'
-import type { Revocations } from './revocations.ts'
 import type { VerifiedClaims } from './token-verifier.ts'
 
 /**

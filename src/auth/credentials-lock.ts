@@ -1,8 +1,7 @@
 import { sweepTemporaryFiles } from '../files/atomic-file.ts'
 import { checkNotRestoring, type DataPaths, dataFiles, takeLock } from '../files/data-folder.ts'
-import type { FileLock } from '../files/file-lock.ts'
-import { describeLockHolder } from '../files/lock-holder.ts'
-import { waitForLock } from '../files/lock-wait.ts'
+import { type FileLock, waitForLock } from '../files/file-lock.ts'
+import { describeLockHolder } from '../files/processes.ts'
 import { DocumentBusyError } from '../files/shared-document.ts'
 
 /** Written only under the accounts lock. */

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { ACCOUNT_REVOCATIONS_MAX, REVOCATIONS_DROPPED_AT_ONCE, REVOCATIONS_MAX } from '../limits.ts'
+import type { ClockFloor } from './clock.ts'
 
 /** The credentials of one generation of an account. */
 interface Group {
@@ -137,4 +138,21 @@ export class EndedCredentials {
   #forgetIfEmpty(generation: number, { expiries, pending }: Group) {
     if (expiries.size === 0 && pending === 0) this.#groups.delete(generation)
   }
+}
+
+/** Credentials that ended before they expired; its clock decides what has expired. */
+export interface Revocations extends ClockFloor {
+  readonly isWritable: boolean
+  has(jti: string): boolean
+  /**
+   * Ends a credential; resolves once that is durable.
+   *
+   * @param exp When it would have expired, in seconds since 1970.
+   * @throws {StorageFullError} {StorageUnavailableError}
+   */
+  add(jti: string, exp: number): Promise<void>
+  /** Whether another credential of a generation may be added, as `EndedCredentials` says. */
+  hasRoom(generation: number): boolean
+  /** Drops the credentials of a generation that no account has any more. */
+  dropGeneration(generation: number): void
 }

@@ -1,7 +1,6 @@
 import { type DataPaths, dataFiles } from '../files/data-folder.ts'
-import { followDocument } from '../files/followed-document.ts'
 import type { JsonDocument } from '../files/json-document.ts'
-import type { SharedDocument } from '../files/shared-document.ts'
+import { followDocument, type SharedDocument } from '../files/shared-document.ts'
 import { quoteForShell } from '../shell.ts'
 import type { Accounts } from './accounts.ts'
 import { accountsDocument, accountsMissing } from './accounts-file.ts'

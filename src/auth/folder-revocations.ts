@@ -6,10 +6,8 @@ import type { JournalFile, JournalPosition } from '../journal/journal-file.ts'
 import { FIRST_VERSION } from '../journal/journal-reader.ts'
 import { REVOCATIONS_BYTES_MIN } from '../limits.ts'
 import type { Log } from '../log.ts'
-import { type Clock, createClock } from './clock.ts'
-import { RememberedClock } from './clock-floor.ts'
-import { EndedCredentials } from './ended-credentials.ts'
-import type { Revocations } from './revocations.ts'
+import { type Clock, createClock, RememberedClock } from './clock.ts'
+import { EndedCredentials, type Revocations } from './ended-credentials.ts'
 import {
   createRevocations,
   openRevocationsFile,

@@ -1,4 +1,13 @@
-import { StorageUnavailableError } from '../errors.ts'
+import {
+  isNoRoom,
+  OutcomeUnknownError,
+  OverloadedError,
+  StorageFullError,
+  StorageUnavailableError,
+  systemCode,
+} from '../errors.ts'
+import { DocumentBusyError } from '../files/shared-document.ts'
+import { FULL_SCOPE } from '../http/scope.ts'
 import type { Log } from '../log.ts'
 import {
   type Account,
@@ -7,10 +16,9 @@ import {
   changeSecret,
   findAccount,
   raiseGeneration,
+  scopeOf,
 } from './accounts.ts'
-import { throwForCaller } from './caller-error.ts'
 import type { CredentialStorage } from './credential-storage.ts'
-import { warnOfMissingAccess } from './missing-accounts.ts'
 
 const END_CREDENTIAL = 'Cannot end the credential'
 const CHANGE_PASSWORD = 'Cannot change the password'
@@ -128,4 +136,46 @@ export function followAccounts(
       log.warn('initial_credentials_not_removed', { file: initial.file, reason: String(error) })
     })
   }
+}
+
+/**
+ * Makes of an error of the storage what a caller may know: no path and no host.
+ *
+ * @param what Begins the message: "Cannot change the password".
+ */
+export function throwForCaller(what: string, error: unknown): never {
+  const cause = error
+  if (error instanceof DocumentBusyError)
+    throw new OverloadedError(`${what}: a command changes accounts; try again in a moment`)
+  if (error instanceof OutcomeUnknownError)
+    throw new OutcomeUnknownError(`${what}: nobody can know whether it is done; look, and try again`, {
+      cause,
+    })
+  if (error instanceof StorageFullError)
+    throw new StorageFullError(`${what}: no room is left in the storage`, { cause })
+  if (error instanceof StorageUnavailableError)
+    throw new StorageUnavailableError(`${what}: the storage does not answer`, { cause })
+  const code = systemCode(error)
+  if (code === undefined) throw error
+  if (isNoRoom(code)) throw new StorageFullError(`${what}: no room is left on the disk`, { cause })
+  throw new StorageUnavailableError(`${what}: the disk failed`, { cause })
+}
+
+/**
+ * What nobody can do with these accounts; undefined if some account can change records, or if a first start is still to
+ * add one.
+ */
+export function findMissingAccess({ users, clients, isPrepared }: Accounts): 'log_in' | 'change' | undefined {
+  if (isPrepared) return undefined
+  const accounts = [...users, ...clients]
+  if (accounts.length === 0) return 'log_in'
+  return accounts.some((account) => scopeOf(account) === FULL_SCOPE) ? undefined : 'change'
+}
+
+/** Logs it when nobody can log in, or change records. @param addingCommand As in `CredentialStorage`. */
+export function warnOfMissingAccess(accounts: Accounts, addingCommand: string, log: Log): void {
+  const missing = findMissingAccess(accounts)
+  const remedy = `run: ${addingCommand}`
+  if (missing === 'log_in') log.warn('nobody_can_log_in', { remedy })
+  if (missing === 'change') log.warn('nobody_can_change', { remedy })
 }

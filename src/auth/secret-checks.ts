@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto'
 import { OverloadedError } from '../errors.ts'
 import type { Caller } from '../http/message.ts'
+import { ACCOUNT_KNOWN_NETWORKS_MAX, KNOWN_NETWORK_MS, KNOWN_NETWORKS_MAX } from '../limits.ts'
+import { Counter, type Family } from '../metrics/family.ts'
 import { networkOf, networksOf } from '../network.ts'
 import type { Account, AccountKind } from './accounts.ts'
 import type { AttemptLog } from './attempt-log.ts'
 import type { Clock } from './clock.ts'
-import { createKnownNetworks } from './known-networks.ts'
 import type { LiveAccounts } from './live-accounts.ts'
-import { createLoginCounters, type LoginCounters } from './login-metrics.ts'
 import { dummyHash, verifyPassword } from './password.ts'
 import { digestSecret, isSameText } from './secret.ts'
 import { type Attempt, createThrottle } from './throttle.ts'
@@ -148,4 +148,82 @@ export class SecretChecks {
  */
 export function queuePath({ address }: Pick<Caller, 'address'>, isKnown: boolean): readonly string[] {
   return [isKnown ? 'known' : 'unknown', ...networksOf(address), address]
+}
+
+/**
+ * The networks from which each account has lately logged in. Attackers elsewhere must not keep the account out of these.
+ * Only in memory: a restart forgets them, as it forgets failed attempts.
+ */
+interface KnownNetworks {
+  /** Remembers a login for KNOWN_NETWORK_MS. May forget the least recent network of this account, or of another. */
+  add(account: string, network: string): void
+  has(account: string, network: string): boolean
+}
+
+export function createKnownNetworks(clock: Pick<Clock, 'elapsed'>): KnownNetworks {
+  /** By account and hashed network, the time of the last login; the least recent comes first in both. */
+  const accounts = new Map<string, Map<string, number>>()
+  let count = 0
+
+  return {
+    add(account, network) {
+      const networks = accounts.get(account) ?? new Map<string, number>()
+      accounts.delete(account)
+      accounts.set(account, networks)
+      const key = keyOf(account, network)
+      if (!networks.delete(key)) count += 1
+      networks.set(key, clock.elapsed())
+      if (networks.size > ACCOUNT_KNOWN_NETWORKS_MAX) forgetOne(account)
+      if (count > KNOWN_NETWORKS_MAX) {
+        const [leastRecent = account] = accounts.keys()
+        forgetOne(leastRecent)
+      }
+    },
+
+    has(account, network) {
+      const last = accounts.get(account)?.get(keyOf(account, network))
+      return last !== undefined && clock.elapsed() - last < KNOWN_NETWORK_MS
+    },
+  }
+
+  function forgetOne(account: string) {
+    const networks = accounts.get(account)
+    const [leastRecent = ''] = networks?.keys() ?? []
+    if (networks?.delete(leastRecent)) count -= 1
+    if (networks?.size === 0) accounts.delete(account)
+  }
+}
+
+/** Hashed, so that a copy of the memory does not tell where people have been. */
+function keyOf(account: string, network: string): string {
+  return hash('sha256', `${account}\0${network}`, 'base64url')
+}
+
+/** Attempts by outcome. */
+export type LoginCounters = Readonly<ReturnType<typeof createOutcomes>>
+
+function createOutcomes() {
+  return { ok: new Counter(), failed: new Counter(), throttled: new Counter(), not_checked: new Counter() }
+}
+
+export function createLoginCounters(): Record<AccountKind, LoginCounters> {
+  return { user: createOutcomes(), client: createOutcomes() }
+}
+
+export function loginMetrics(counters: Readonly<Record<AccountKind, LoginCounters>>): Family[] {
+  return [
+    {
+      name: 'connbook_logins_total',
+      help: 'Checks of the password of a user or the secret of a client, for a login, a token, its revocation or a new password, by outcome: ok, failed, throttled (after too many failures) or not_checked (too many were waiting, or no thread could be started for them).',
+      type: 'counter',
+      labels: ['kind', 'outcome'],
+      samples: () =>
+        Object.entries(counters).flatMap(([kind, byOutcome]) =>
+          Object.entries(byOutcome).map(([outcome, counter]) => ({
+            labels: { kind, outcome },
+            value: counter.value,
+          })),
+        ),
+    },
+  ]
 }

@@ -2,9 +2,9 @@ import type { AccountPrincipal } from '../http/message.ts'
 import { FULL_SCOPE, narrower } from '../http/scope.ts'
 import { VERIFIED_TOKENS_MAX } from '../limits.ts'
 import { scopeOf } from './accounts.ts'
+import type { Revocations } from './ended-credentials.ts'
 import type { LiveAccounts } from './live-accounts.ts'
 import type { LiveKeys } from './live-keys.ts'
-import type { Revocations } from './revocations.ts'
 import { type Claims, verifyToken } from './signed-token.ts'
 
 /** The `iss` of every token. */

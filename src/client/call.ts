@@ -9,9 +9,11 @@ import {
   CALL_SILENCE_MS,
   CALL_UNASKED_BYTES_MAX,
 } from '../limits.ts'
-import { trustedAuthorities } from './authorities.ts'
-import { adviceOnCertificate } from './certificate-advice.ts'
+import { escapeHidden } from '../text.ts'
 import type { Endpoint } from './endpoint.ts'
+
+/** A certificate can have hundreds. */
+const NAMES_SHOWN = 5
 
 /** Nobody listens, or this account may not connect; nothing was sent. */
 export class UnreachableError extends ConnbookError {
@@ -235,4 +237,37 @@ function explain(error: unknown, outgoing: ClientRequest, endpoint: Endpoint, is
   }
   const remedy = endpoint.remedy === undefined ? '' : `; ${endpoint.remedy}`
   return new UnreachableError(`Cannot connect to ${name} (${reason})${remedy}`, { cause: error })
+}
+
+/**
+ * The certificates of authorities that a client trusts: those of the system, of Node, and more.
+ *
+ * @param more PEM texts.
+ */
+function trustedAuthorities(more: readonly string[]): string[] {
+  const { getCACertificates } = process.getBuiltinModule('node:tls')
+  return [...new Set([...getCACertificates('default'), ...getCACertificates('system'), ...more])]
+}
+
+/**
+ * What to do about a certificate that is not trusted, as the end of a sentence.
+ *
+ * @param reason The code of the error. @see https://nodejs.org/api/tls.html#x509-certificate-error-codes
+ */
+function adviceOnCertificate(reason: string, error: unknown): string {
+  if (reason === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return `it is of another host${namesIn(error)}; name the server as its certificate does`
+  if (reason === 'CERT_HAS_EXPIRED')
+    return 'it, or that of its authority, has expired; renew it at the server, or set the clock here'
+  if (reason === 'CERT_NOT_YET_VALID') return 'it is not valid yet; set the clock here, or at the server'
+  return 'give --ca FILE with the certificate of its authority'
+}
+
+function namesIn(error: unknown): string {
+  const { cert } = error as { readonly cert?: { readonly subjectaltname?: string } }
+  const names =
+    cert?.subjectaltname?.split(', ').map((name) => name.replace(/^(?:DNS|IP Address):/, '')) ?? []
+  if (names.length === 0) return ''
+  const shown = names.slice(0, NAMES_SHOWN).map(escapeHidden).join(', ')
+  return ` (${shown}${names.length > NAMES_SHOWN ? ', …' : ''})`
 }

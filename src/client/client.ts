@@ -2,8 +2,7 @@ import { parseJson } from '../json.ts'
 import { type Call, type ClientResponse, type OpenResponse, openCall, readResponse } from './call.ts'
 import type { Credential } from './credential.ts'
 import type { Endpoint } from './endpoint.ts'
-import { OtherAnswerError, RefusedError, refusalOf } from './refused.ts'
-import { callPatiently } from './retry.ts'
+import { callPatiently, OtherAnswerError, RefusedError, refusalOf } from './refused.ts'
 
 /** Calls one server in somebody's name. */
 export interface Client {

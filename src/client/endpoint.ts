@@ -2,6 +2,18 @@ import { isIP } from 'node:net'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { isLoopback } from '../network.ts'
 
+/** The variables of the environment that a client reads; the secret also as a file. */
+export const clientVariables = {
+  server: 'CONNBOOK_SERVER',
+  authority: 'CONNBOOK_CA',
+  token: 'CONNBOOK_TOKEN',
+  clientId: 'CONNBOOK_LOGIN_CLIENT_ID',
+  clientSecret: 'CONNBOOK_LOGIN_CLIENT_SECRET',
+  completionMs: 'CONNBOOK_COMPLETION_MS',
+} as const
+
+const LIST = '/configurations/'
+
 /** The address of a server. */
 export interface Endpoint {
   /** For messages and as the key of a login: a URL without a slash at its end, or `unix:PATH`. */
@@ -86,4 +98,25 @@ export function isPrivate({ isSecure, at }: Endpoint): boolean {
   if (isSecure || 'socketPath' in at) return true
   const { hostname } = at
   return isIP(hostname) === 0 ? LOCALHOST.test(hostname) : isLoopback(hostname)
+}
+
+/** What a list or a stream of events keeps, and in which order; a list is repeated in the query. */
+export type QueryValues = Readonly<Record<string, string | number | readonly string[] | undefined>>
+
+/** The path of the list of records. */
+export function listPath(values: QueryValues = {}): string {
+  return LIST + queryOf(values)
+}
+
+/** The path of the record with a name. */
+export function recordPath(name: string): string {
+  return LIST + encodeURIComponent(name)
+}
+
+/** With its question mark; '' without values. */
+export function queryOf(values: QueryValues): string {
+  const pairs = Object.entries(values).flatMap(([key, value = []]) =>
+    [value].flat().map((each) => `${key}=${encodeURIComponent(each)}`),
+  )
+  return pairs.length === 0 ? '' : `?${pairs.join('&')}`
 }

@@ -1,7 +1,7 @@
 import type { Stats } from 'node:fs'
 import { ifReachable } from '../errors.ts'
+import { OWNER_SOCKET, ownerSocketPath, whyTooLong } from '../files/data-folder.ts'
 import { realFileSystem } from '../files/file-system.ts'
-import { OWNER_SOCKET, ownerSocketPath, whyTooLong } from '../files/owner-socket.ts'
 import { filesOf } from '../files/owners-files.ts'
 import { ROOT } from '../system-account.ts'
 import { describeOwner } from '../text.ts'

@@ -1,8 +1,12 @@
 import { NewerFormError } from '../errors.ts'
-import { isObject } from '../json.ts'
+import { isObject, parseJson } from '../json.ts'
 import { parseStoredRecord } from '../store/change.ts'
 import type { Configuration } from '../store/configuration.ts'
 import { fieldNames } from '../store/fields.ts'
+import type { Call } from './call.ts'
+import type { Client } from './client.ts'
+import { recordPath } from './endpoint.ts'
+import { OtherAnswerError } from './refused.ts'
 
 /** A record as a server sent it. */
 export interface ServedRecord {
@@ -39,4 +43,38 @@ function knownMembersOf({ id, labels, ...others }: Record<string, unknown>): Rec
   const known: Record<string, unknown> = labels === undefined ? { id } : { id, labels }
   for (const name of fieldNames) known[name] = others[name]
   return known
+}
+
+/** The one record of an answer. */
+export interface AnsweredRecord {
+  readonly status: number
+  readonly record: Configuration
+  /** On one line, with what a newer connbook says of a record, too. */
+  readonly json: string
+  /** The entity tag, without quotes; undefined if the answer has none. */
+  readonly tag: string | undefined
+}
+
+/** Reads the record with a name. Throws as `askForRecord` does. */
+export function readRecord(client: Client, name: string): Promise<AnsweredRecord> {
+  return askForRecord(client, { method: 'GET', path: recordPath(name) })
+}
+
+/**
+ * Makes a call that is answered with one record.
+ *
+ * @throws as `Client.open` does; {OtherAnswerError} if the answer is not a record.
+ */
+export async function askForRecord(client: Client, call: Call): Promise<AnsweredRecord> {
+  const { status, headers, text } = await client.ask(call)
+  const answered = parseJson(text)
+  const [only] = isObject(answered) && Array.isArray(answered.configurations) ? answered.configurations : []
+  try {
+    const tag = /^"(.*)"$/.exec(headers.etag ?? '')?.[1]
+    return { status, record: parseServedRecord(only), json: JSON.stringify(only), tag }
+  } catch (cause) {
+    throw new OtherAnswerError(`What ${client.endpoint.name} answers is no record; is it a connbook?`, {
+      cause,
+    })
+  }
 }

@@ -5,9 +5,20 @@ import type { CheckChange } from '../store/change-log.ts'
 import { Configuration } from '../store/configuration.ts'
 import type { ClusterKeys } from './cluster-keys.ts'
 import type { Versioned } from './cluster-reading.ts'
-import type { Compare, Operation, Transaction } from './messages.ts'
+import {
+  type Compare,
+  isAbsent,
+  modBelow,
+  modIs,
+  nested,
+  type Operation,
+  put,
+  read,
+  remove,
+  type Transaction,
+  valueIs,
+} from './messages.ts'
 import { encodeNodeEntry } from './node-entry.ts'
-import { isAbsent, modBelow, modIs, nested, put, read, remove, valueIs } from './requests.ts'
 
 /** A change that waits to be made. */
 export interface PendingChange {

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
-import { bareLine } from '../auth/secret-text.ts'
+import { bareLine } from '../auth/secret.ts'
 import { UsageError } from '../errors.ts'
 import { readNamedFile } from '../files/named-file.ts'
 import { PEM_FILE_BYTES_MAX, SECRET_FILE_BYTES_MAX } from '../limits.ts'

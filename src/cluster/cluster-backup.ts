@@ -13,8 +13,15 @@ import { clusterDocuments } from './cluster-documents.ts'
 import { ClusterRefusedError, nothingThere } from './cluster-error.ts'
 import { type ClusterMeta, createMeta, encodeMeta, parseMeta, storeIdOf } from './cluster-meta.ts'
 import { type ClusterState, countLeftovers, readCluster } from './cluster-reading.ts'
-import type { Operation, Transaction, TransactionAnswer } from './messages.ts'
-import { isAbsent, modIs, put, remove } from './requests.ts'
+import {
+  isAbsent,
+  modIs,
+  type Operation,
+  put,
+  remove,
+  type Transaction,
+  type TransactionAnswer,
+} from './messages.ts'
 import { type Settled, transactUntilSettled } from './settled-transaction.ts'
 
 const WHAT = 'the records of the prefix'

@@ -1,6 +1,18 @@
-import { ConnbookError, NewerFormError } from '../errors.ts'
+import { ConnbookError, NewerFormError, OutcomeUnknownError, StorageUnavailableError } from '../errors.ts'
 import type { ClusterKeys } from './cluster-keys.ts'
+import { EtcdError } from './etcd-error.ts'
 import type { Gateway } from './gateway.ts'
+
+const failures: { readonly [Reason in EtcdError['reason']]?: ClusterFailure } = {
+  denied: 'not_let_in',
+  login_failed: 'not_let_in',
+  common_name: 'not_let_in',
+  unreachable: 'not_reached',
+  timed_out: 'not_reached',
+  unavailable: 'not_reached',
+  tls: 'not_reached',
+  unexpected: 'not_reached',
+}
 
 /** What etcd holds below the prefix is not what a connbook wrote there, or is not for this node. */
 export class ClusterRefusedError extends ConnbookError {
@@ -61,4 +73,15 @@ export function incomplete({ prefix, meta }: ClusterKeys, { endpoint }: Pick<Gat
   return new ClusterRefusedError(
     `Cannot use the prefix "${prefix}" of etcd at ${endpoint}: the key "${meta}" is missing, but others are there; if a restore was broken off there, run it again; otherwise check --etcd-prefix`,
   )
+}
+
+export type ClusterFailure = 'not_let_in' | 'not_reached' | 'damaged'
+
+/** In what way a cluster could not be used; undefined for other errors. */
+export function clusterFailureOf(error: unknown): ClusterFailure | undefined {
+  if (error instanceof DamagedKeyError) return 'damaged'
+  // The error of a change that was tried again for a while has that of etcd as its cause.
+  const isOfChange = error instanceof StorageUnavailableError || error instanceof OutcomeUnknownError
+  const found = isOfChange ? error.cause : error
+  return found instanceof EtcdError ? failures[found.reason] : undefined
 }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { endOfPrefix } from './requests.ts'
+import { endOfPrefix } from './messages.ts'
 
 /** Keys from `key` up to but without `end`. */
 export interface KeyRange {

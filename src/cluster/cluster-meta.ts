@@ -1,6 +1,9 @@
 import { hash, randomBytes } from 'node:crypto'
 import { NewerFormError } from '../errors.ts'
 import { checkMembers, isNewerVersion, isObject, parseJson } from '../json.ts'
+import type { ClusterKeys } from './cluster-keys.ts'
+import type { Gateway } from './gateway.ts'
+import { modIs, put } from './messages.ts'
 
 /** What is known of a store in etcd before any record is read. */
 export interface ClusterMeta {
@@ -40,4 +43,25 @@ export function storeIdOf({ store, epoch }: ClusterMeta): string {
 
 function isEpoch(input: unknown): input is number {
   return Number.isSafeInteger(input) && (input as number) >= 0
+}
+
+/**
+ * Gives all tags of a store that etcd has from a snapshot another beginning: revisions of before may have been used for
+ * other changes. Another node may be faster; either way, everything must be read again.
+ *
+ * @param least The new epoch is above it.
+ * @throws {EtcdError}
+ */
+export async function raiseEpoch(
+  gateway: Gateway,
+  keys: ClusterKeys,
+  meta: { readonly value: ClusterMeta; readonly modRevision: number },
+  least: number,
+): Promise<void> {
+  const epoch = Math.max(meta.value.epoch, least) + 1
+  await gateway.transact({
+    compare: [modIs(keys.meta, meta.modRevision)],
+    success: [put(keys.meta, encodeMeta({ ...meta.value, epoch }))],
+    failure: [],
+  })
 }

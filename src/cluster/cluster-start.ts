@@ -4,7 +4,7 @@ import type { ClusterAccess } from './cluster-access.ts'
 import { clusterDocuments } from './cluster-documents.ts'
 import { type ClusterMeta, encodeMeta } from './cluster-meta.ts'
 import { type ClusterState, readCluster } from './cluster-reading.ts'
-import { noneIn, put } from './requests.ts'
+import { noneIn, put } from './messages.ts'
 import { transactUntilSettled } from './settled-transaction.ts'
 
 /** What a first start makes. */

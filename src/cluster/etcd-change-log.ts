@@ -12,7 +12,6 @@ import { type Change, namesOf } from '../store/change.ts'
 import type { CheckChange, SharedChangeLog } from '../store/change-log.ts'
 import type { Records } from '../store/records.ts'
 import { Batch, type BatchBase } from './batch.ts'
-import { checkImport, finalRefusal, notTaken, tooLarge } from './change-refusals.ts'
 import type { ClusterKeys } from './cluster-keys.ts'
 import { storeIdOf } from './cluster-meta.ts'
 import { type BatchActivity, clusterMetrics } from './cluster-metrics.ts'
@@ -25,7 +24,7 @@ import type { TransactionAnswer, WatchEvent } from './messages.ts'
 import { type NodeEntry, parseNodeEntry } from './node-entry.ts'
 import { type NodeIdentity, NodePosition } from './node-position.ts'
 import { changesOfRevision } from './revision-changes.ts'
-import { WaitingChanges } from './waiting-changes.ts'
+import { checkImport, finalRefusal, notTaken, tooLarge, WaitingChanges } from './waiting-changes.ts'
 
 export interface ChangeLogParts extends NodeIdentity {
   readonly gateway: Gateway

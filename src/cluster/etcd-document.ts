@@ -12,8 +12,15 @@ import { BATCH_PAUSE_MS_MAX, LOCK_WAIT_MS } from '../limits.ts'
 import { ClusterRefusedError, missingKey, refusedKey } from './cluster-error.ts'
 import { EtcdError } from './etcd-error.ts'
 import type { Gateway } from './gateway.ts'
-import type { KeyValue, OperationAnswer, RangeAnswer, WatchEvent } from './messages.ts'
-import { modIs, put, read } from './requests.ts'
+import {
+  type KeyValue,
+  modIs,
+  type OperationAnswer,
+  put,
+  type RangeAnswer,
+  read,
+  type WatchEvent,
+} from './messages.ts'
 import { type Sealer, WrongKeyFileError } from './sealed-text.ts'
 import { callUntilSettled, changeEnd, transactUntilSettled } from './settled-transaction.ts'
 

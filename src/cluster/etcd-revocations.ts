@@ -1,8 +1,6 @@
-import { throwForCaller } from '../auth/caller-error.ts'
-import type { Clock } from '../auth/clock.ts'
-import type { ClockFloor } from '../auth/clock-floor.ts'
-import { EndedCredentials } from '../auth/ended-credentials.ts'
-import type { Revocations } from '../auth/revocations.ts'
+import type { Clock, ClockFloor } from '../auth/clock.ts'
+import { EndedCredentials, type Revocations } from '../auth/ended-credentials.ts'
+import { throwForCaller } from '../auth/live-accounts.ts'
 import type { KeyValue, WatchEvent } from './messages.ts'
 import type { Revoked, RevokedKeys } from './revoked-keys.ts'
 

@@ -9,10 +9,9 @@ import {
 } from '../limits.ts'
 import type { Log } from '../log.ts'
 import type { Family } from '../metrics/family.ts'
-import { raiseEpoch } from './cluster-epoch.ts'
 import { ClusterRefusedError, missingKey } from './cluster-error.ts'
 import type { ClusterKeys, KeyRange } from './cluster-keys.ts'
-import { type ClusterMeta, parseMeta } from './cluster-meta.ts'
+import { type ClusterMeta, parseMeta, raiseEpoch } from './cluster-meta.ts'
 import { followerMetrics } from './cluster-metrics.ts'
 import { type ClusterState, readCluster, type Versioned } from './cluster-reading.ts'
 import { EtcdError } from './etcd-error.ts'
@@ -317,7 +316,7 @@ export class Follower {
       )
       const isRestored = this.#state === 'restored' || isOlder
       if (isRestored && state.meta.value.epoch <= this.#meta.value.epoch) {
-        await raiseEpoch(this.#gateway, this.#keys, state, this.#meta.value.epoch)
+        await raiseEpoch(this.#gateway, this.#keys, state.meta, this.#meta.value.epoch)
         continue
       }
       for (const owner of this.#owners) owner.replace(state)

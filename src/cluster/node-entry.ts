@@ -1,8 +1,14 @@
 import { checkMembers, isObject, parseJson } from '../json.ts'
-import type { Actor } from '../store/actor.ts'
-import type { Authorship, ImportNote } from '../store/authorship.ts'
-import { parseImportNote } from '../store/authorship.ts'
+import { NODE_KEY_DAYS } from '../limits.ts'
+import type { Log } from '../log.ts'
+import { type Actor, type Authorship, type ImportNote, parseImportNote } from '../store/authorship.ts'
 import { type Change, namesOf } from '../store/change.ts'
+import type { ClusterKeys } from './cluster-keys.ts'
+import { EtcdError } from './etcd-error.ts'
+import type { Gateway } from './gateway.ts'
+import { modIs, remove } from './messages.ts'
+
+const DAY_MS = 24 * 60 * 60 * 1000
 
 /** What a node says of its last batch, under its own key. No address: who reads etcd need not know where people work. */
 export interface NodeEntry {
@@ -122,4 +128,46 @@ function actorOf({ kind, by, command }: Record<string, unknown>, request: unknow
 
 function malformed(): SyntaxError {
   return new SyntaxError('it does not tell the last batch of a node')
+}
+
+/**
+ * Removes the keys of nodes that have changed nothing for NODE_KEY_DAYS, now and once a day. The newest of all stays,
+ * because it has the revision of the records.
+ *
+ * @param now In ms since 1970.
+ * @returns Stops it.
+ */
+export function watchNodeKeys(gateway: Gateway, keys: ClusterKeys, log: Log, now: () => number): () => void {
+  const clean = () =>
+    removeUnused(gateway, keys, now()).then(
+      (removed) => {
+        if (removed.length > 0) log.info('cluster_nodes_removed', { nodes: removed.join(' ') })
+      },
+      (error: unknown) => {
+        // It is done again tomorrow.
+        if (!(error instanceof EtcdError)) log.error('cluster_nodes_not_removed', { reason: String(error) })
+      },
+    )
+  void clean()
+  const timer = setInterval(clean, DAY_MS).unref()
+  return () => clearInterval(timer)
+}
+
+/** @returns The ids of the nodes whose keys are gone. @throws {EtcdError} {SyntaxError} {NewerFormError} */
+async function removeUnused(gateway: Gateway, keys: ClusterKeys, now: number): Promise<string[]> {
+  const { kvs } = await gateway.range(keys.nodes)
+  const newest = Math.max(...kvs.map(({ modRevision }) => modRevision))
+  const removed: string[] = []
+  for (const { key, value, modRevision } of kvs) {
+    const { time } = parseNodeEntry(value)
+    const isOld = time === undefined || Date.parse(time) <= now - NODE_KEY_DAYS * DAY_MS
+    if (modRevision === newest || !isOld) continue
+    const { succeeded } = await gateway.transact({
+      compare: [modIs(key, modRevision)],
+      success: [remove(key)],
+      failure: [],
+    })
+    if (succeeded) removed.push(keys.nodeOf(key) ?? '')
+  }
+  return removed
 }

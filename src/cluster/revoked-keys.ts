@@ -4,8 +4,7 @@ import { refusedKey } from './cluster-error.ts'
 import type { ClusterKeys } from './cluster-keys.ts'
 import { EtcdError } from './etcd-error.ts'
 import type { Gateway } from './gateway.ts'
-import type { KeyValue, WatchEvent } from './messages.ts'
-import { put } from './requests.ts'
+import { type KeyValue, put, type WatchEvent } from './messages.ts'
 import { asStorageError, callUntilSettled, changeEnd, transactUntilSettled } from './settled-transaction.ts'
 
 /** A credential that has ended. */

@@ -2,16 +2,14 @@ import { recordMemoryMax } from '../budget.ts'
 import { OvertakenError, StorageUnavailableError } from '../errors.ts'
 import { IMPORT_TRIES_MAX, OVERTAKEN_MS_MAX } from '../limits.ts'
 import type { Scheduler } from '../scheduler.ts'
-import type { Actor, Asker } from '../store/actor.ts'
+import type { Actor, Asker, ImportMode } from '../store/authorship.ts'
 import { type Alteration, recordsOf } from '../store/change.ts'
 import type { CheckChange, SharedChangeLog } from '../store/change-log.ts'
 import type { ImportedConfiguration } from '../store/configuration.ts'
 import type { ConfigurationIndex } from '../store/configuration-index.ts'
-import type { ImportMode } from '../store/import-mode.ts'
 import { planImportInSlices, signedChangesOf } from '../store/import-plan.ts'
 import { LargeImportGate } from '../store/large-import-gate.ts'
 import { listTag } from '../store/list-tag.ts'
-import { CHANGES, TRIALS } from '../store/long-works.ts'
 import {
   checkOf,
   checkTag,
@@ -23,6 +21,7 @@ import {
 } from '../store/record-changes.ts'
 import { RecordRoom } from '../store/record-room.ts'
 import type { Records } from '../store/records.ts'
+import { CHANGES, TRIALS } from '../store/slices.ts'
 import { timestamp } from '../timestamp.ts'
 
 /**

@@ -1,7 +1,6 @@
-import { clientVariables } from '../client/variables.ts'
+import { clientVariables } from '../client/endpoint.ts'
 import { HISTORY_ENTRIES_DEFAULT, HISTORY_ENTRIES_MAX } from '../limits.ts'
-import type { OptionSpec } from '../service/option-spec.ts'
-import { parseChoice, parsePath, parseSwitch } from '../service/option-values.ts'
+import { type OptionSpec, parseChoice, parsePath, parseSwitch } from '../service/option-values.ts'
 import {
   type FieldName,
   fieldNames,
@@ -9,7 +8,13 @@ import {
   optionalFields,
   recordFields,
 } from '../store/fields.ts'
-import { parseLabel, parseLimit, parseShownField, parseTag, shownFields } from './client-values.ts'
+import { eitherOf } from '../text.ts'
+
+// Each reads the value of a flag, and throws a RangeError that ends the sentence "…, because it must be".
+
+/** The fields of a record that `get --field` can show, beside its labels. */
+const shownFields = ['id', ...fieldNames] as const
+const LABEL_PREFIX = 'labels.'
 
 const sorts = fieldNames.flatMap((field) => [field, `-${field}`])
 
@@ -198,4 +203,35 @@ function fieldOptionSpecs() {
   return Object.fromEntries<unknown>([...values, ...removals]) as {
     readonly [Name in FlaggedField as FieldOption<Name>]: (typeof values)[number][1]
   } & { readonly [Name in OptionalField as RemovalOption<Name>]: (typeof removals)[number][1] }
+}
+
+/** A member of a record that is shown alone. */
+type ShownField = { readonly field: (typeof shownFields)[number] } | { readonly label: string }
+
+export function parseShownField(text: string): ShownField {
+  const field = shownFields.find((name) => name === text)
+  if (field !== undefined) return { field }
+  const label = text.startsWith(LABEL_PREFIX) ? text.slice(LABEL_PREFIX.length) : ''
+  if (label === '') throw new RangeError(eitherOf([...shownFields, `${LABEL_PREFIX}KEY`]))
+  return { label }
+}
+
+/** @returns With quotes, as a header has it. */
+export function parseTag(text: string): string {
+  const tag = /^"?([\x21\x23-\x7e]+)"?$/.exec(text)?.[1]
+  if (tag === undefined) throw new RangeError('an ETag, as connbook get NAME --tag prints it')
+  return `"${tag}"`
+}
+
+export function parseLabel(text: string): readonly [key: string, value: string] {
+  const at = text.indexOf('=')
+  if (at < 1) throw new RangeError('KEY=VALUE')
+  return [text.slice(0, at), text.slice(at + 1)]
+}
+
+export function parseLimit(text: string): number {
+  const count = /^[1-9]\d{0,2}$/.test(text) ? Number(text) : 0
+  if (count < 1 || count > HISTORY_ENTRIES_MAX)
+    throw new RangeError(`a number from 1 to ${HISTORY_ENTRIES_MAX}`)
+  return count
 }

@@ -1,5 +1,5 @@
 import { UsageError } from '../errors.ts'
-import type { OptionSpec } from '../service/option-spec.ts'
+import type { OptionSpec } from '../service/option-values.ts'
 import { hidePassword } from '../text.ts'
 import { adviceFor, findNearest } from './nearest.ts'
 import { type Options, optionSpecs, specEntries, variableOf } from './options.ts'

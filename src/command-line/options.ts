@@ -1,9 +1,14 @@
 import { exportFormatNames } from '../exchange/export-formats.ts'
-import { importFormatNames } from '../exchange/import-formats.ts'
-import type { OptionSpec, ParsedOptions } from '../service/option-spec.ts'
-import { parseChoice, parsePath, parseSwitch } from '../service/option-values.ts'
+import { importFormatNames } from '../exchange/import-reader.ts'
+import {
+  type OptionSpec,
+  type ParsedOptions,
+  parseChoice,
+  parsePath,
+  parseSwitch,
+} from '../service/option-values.ts'
 import { serverOptionSpecs } from '../service/server-options.ts'
-import { importModes } from '../store/import-mode.ts'
+import { importModes } from '../store/authorship.ts'
 import { clientOptionSpecs } from './client-options.ts'
 
 const importable: readonly string[] = importFormatNames

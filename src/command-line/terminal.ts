@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
-import { checkSecret, readSecret } from '../auth/secret-text.ts'
+import { checkSecret, readSecret } from '../auth/secret.ts'
 import { UsageError } from '../errors.ts'
 import type { CommandContext } from './command.ts'
 

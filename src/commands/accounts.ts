@@ -13,22 +13,30 @@ import {
   scopeOf,
   UnknownAccountError,
 } from '../auth/accounts.ts'
+import type { CredentialStorage } from '../auth/credential-storage.ts'
+import { findMissingAccess } from '../auth/live-accounts.ts'
+import { hashPassword } from '../auth/password.ts'
+import { digestSecret, faultOfChosen, generateSecret } from '../auth/secret.ts'
 import { alignColumns } from '../command-line/columns.ts'
 import type { CommandContext, CommandInput } from '../command-line/command.ts'
 import type { PlaceFlag } from '../command-line/options.ts'
 import { shown } from '../command-line/output.ts'
+import { readPassword } from '../command-line/terminal.ts'
 import type { TerminalStyle } from '../command-line/terminal-style.ts'
 import { UsageError } from '../errors.ts'
 import { recordCommand } from '../folder/command-audit.ts'
 import { FULL_SCOPE } from '../http/scope.ts'
-import { type NewSecret, newSecret } from './account-secret.ts'
-import { warnOfLastAccount } from './last-account.ts'
 import {
   getCredentialsToAddTo,
   getReadCredentials,
   getUsedCredentials,
   type UsedCredentials,
 } from './used-credentials.ts'
+
+const warnings = {
+  log_in: 'there is no user and no client any more, so nobody can log in',
+  change: 'every account is read-only now, so nobody can change records',
+}
 
 const SECRET_LOST = ': the secret is lost; rotate it again'
 
@@ -186,4 +194,55 @@ async function endSecret(
   change: (found: Accounts) => Accounts,
 ) {
   await accounts.edit(change, async () => initial?.forget(kind, name))
+}
+
+interface NewSecret {
+  /** For the accounts file. */
+  readonly stored: string
+  /** Lines for standard output. */
+  readonly shown: readonly string[]
+  /** Whether those lines have a secret that nobody knows yet. */
+  readonly isGenerated: boolean
+}
+
+/**
+ * Reads a user's password, or a client's secret if it is chosen; otherwise generates the secret, which is shown only now.
+ *
+ * @throws {UsageError} for what `readPassword` refuses, and for what is easy to guess.
+ */
+async function newSecret(
+  kind: AccountKind,
+  name: string,
+  isChosen: boolean,
+  context: CommandContext,
+): Promise<NewSecret> {
+  if (kind === 'user') {
+    const password = await readPassword('password', `Password for "${name}"`, context)
+    checkChosen(kind, password, name)
+    return { stored: await hashPassword(password), shown: [], isGenerated: false }
+  }
+  const id = `client_id: ${name}`
+  if (isChosen) {
+    const secret = await readPassword('secret', `Secret of "${name}"`, context)
+    checkChosen(kind, secret, name)
+    return { stored: await hashPassword(secret), shown: [id], isGenerated: false }
+  }
+  const secret = generateSecret()
+  return { stored: digestSecret(secret), shown: [id, `client_secret: ${secret}`], isGenerated: true }
+}
+
+function checkChosen(kind: AccountKind, secret: string, name: string): void {
+  const fault = faultOfChosen(kind, secret, name)
+  const what = kind === 'user' ? 'password' : 'secret'
+  if (fault !== undefined) throw new UsageError(`Cannot use the ${what}: it ${fault}`)
+}
+
+/** Warns on standard error when a command has taken the last account that can log in, or change records. */
+async function warnOfLastAccount(
+  { accounts, addingCommand }: CredentialStorage,
+  { screen }: CommandContext,
+): Promise<void> {
+  const missing = findMissingAccess(await accounts.read())
+  if (missing === undefined) return
+  screen.write(`connbook: Warning: ${warnings[missing]}; add an account: ${addingCommand}\n`)
 }

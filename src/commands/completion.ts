@@ -1,6 +1,5 @@
 import { defineCommand } from '../command-line/command.ts'
-import { shells } from '../command-line/completion.ts'
-import { completionScripts } from '../command-line/completion-scripts.ts'
+import { completionScripts, shells } from '../command-line/completion.ts'
 import { shown } from '../command-line/output.ts'
 import { UsageError } from '../errors.ts'
 import { eitherOf } from '../text.ts'

@@ -1,12 +1,14 @@
 import { readListedChanges } from '../audit/listed-changes.ts'
+import type { OpenResponse } from '../client/call.ts'
 import type { Client } from '../client/client.ts'
-import { RefusedError } from '../client/refused.ts'
+import { queryOf } from '../client/endpoint.ts'
+import { OtherAnswerError, RefusedError } from '../client/refused.ts'
 import { type CommandContext, DAMAGED, defineCommand, type Screen } from '../command-line/command.ts'
 import { clusterFlags, type Options } from '../command-line/options.ts'
 import { OutputError, type Print } from '../command-line/output.ts'
 import { ConnbookError, type Fault, systemCode } from '../errors.ts'
 import { exportPieces, summarizeExport } from '../exchange/export.ts'
-import { type ExportFormatName, formatFor } from '../exchange/export-formats.ts'
+import { type ExportFormatName, exportFormats, formatFor } from '../exchange/export-formats.ts'
 import type { DataPaths } from '../files/data-folder.ts'
 import { realFileSystem } from '../files/file-system.ts'
 import { replaceFile } from '../files/replaced-file.ts'
@@ -16,7 +18,6 @@ import { runAtOnce } from '../scheduler.ts'
 import { readStore, type StoredRecords } from '../storage/file/file-storage.ts'
 import type { ConfigurationIndex } from '../store/configuration-index.ts'
 import { counted, escapeHidden } from '../text.ts'
-import { exportByServer } from './export-by-server.ts'
 import { elsewhereExitCodes } from './remote/client-exit-codes.ts'
 import { clientFlags, connectElsewhere } from './remote/connect.ts'
 import { usedCluster } from './used-cluster.ts'
@@ -182,4 +183,50 @@ async function writeBytes(body: AsyncIterable<Uint8Array>, print: Print) {
 
 async function writePieces(pieces: Iterable<string>, print: Print) {
   for (const piece of pieces) await print(piece)
+}
+
+/** An export that a server begins to send. */
+interface ServedExport {
+  readonly body: OpenResponse['body']
+  /** The first of the records that are left out, by name; undefined if none are. */
+  readonly leftOut: readonly Fault[] | undefined
+  /** The first groups that the format cannot have; their records are in the export. */
+  readonly leftOutGroups: readonly string[]
+}
+
+/**
+ * Asks a server for all records in the format of another tool.
+ *
+ * @param isSkipping Whether records that the format cannot express are left out.
+ * @throws {RefusedError} also if there are such records, and they are not left out: its faults name the first ones.
+ */
+async function exportByServer(
+  client: Client,
+  format: ExportFormatName,
+  isSkipping: boolean,
+): Promise<ServedExport> {
+  const ask = async (skip?: 1) => {
+    const path = `/v1/export${queryOf({ format, skip })}`
+    const { headers, body } = await client.open({ method: 'GET', path })
+    if (typeOf(headers['content-type']) === typeOf(exportFormats[format].mediaType)) {
+      const names = [headers['x-left-out-groups'] ?? ''].flat().join().split(',')
+      return { body, leftOutGroups: names.filter((name) => name !== '').map(decodeURIComponent) }
+    }
+    await body[Symbol.asyncIterator]().return?.()
+    throw new OtherAnswerError(
+      `What ${client.endpoint.name} answers is no export as ${format}; is it a connbook?`,
+    )
+  }
+  try {
+    return { ...(await ask()), leftOut: undefined }
+  } catch (error) {
+    // Only the refusal names the records.
+    if (!isSkipping || !(error instanceof RefusedError) || error.problem !== 'not_expressible') throw error
+    return { ...(await ask(1)), leftOut: error.faults }
+  }
+}
+
+/** A media type without its parameters. */
+function typeOf(text = ''): string {
+  return text.replace(/\s*;.*/s, '').toLowerCase()
 }

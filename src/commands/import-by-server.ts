@@ -1,10 +1,10 @@
 import { NoAnswerError } from '../client/call.ts'
 import type { Client } from '../client/client.ts'
-import { queryOf } from '../client/paths.ts'
+import { queryOf } from '../client/endpoint.ts'
 import { OtherAnswerError } from '../client/refused.ts'
-import type { ImportFormatName } from '../exchange/import-formats.ts'
+import type { ImportFormatName } from '../exchange/import-reader.ts'
 import { isObject } from '../json.ts'
-import type { ImportMode } from '../store/import-mode.ts'
+import type { ImportMode } from '../store/authorship.ts'
 import type { ImportReport } from './import-report.ts'
 
 export interface ImportFile {

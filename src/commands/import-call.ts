@@ -1,8 +1,8 @@
 import { open, stat } from 'node:fs/promises'
-import type { LastStart } from '../audit/last-start.ts'
-import type { ImportFormatName } from '../exchange/import-formats.ts'
+import type { LastStart } from '../audit/trail-lines.ts'
+import type { ImportFormatName } from '../exchange/import-reader.ts'
 import { quoteForShell, wordForShell } from '../shell.ts'
-import type { ImportMode } from '../store/import-mode.ts'
+import type { ImportMode } from '../store/authorship.ts'
 
 const GZIP_START = Buffer.from([0x1f, 0x8b])
 

@@ -1,16 +1,23 @@
+import { homedir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import type { Readable } from 'node:stream'
 import type { CommandContext } from '../command-line/command.ts'
-import { createProgress } from '../command-line/progress.ts'
+import { createProgress, type Progress } from '../command-line/progress.ts'
 import { InvalidInputError } from '../errors.ts'
 import { createImportReader } from '../exchange/import-reader.ts'
-import { flatSshConfiguration } from '../exchange/ssh-flat.ts'
-import type { ResolvedHost } from '../exchange/ssh-resolved.ts'
-import { FAULTS_MAX } from '../limits.ts'
+import { flatSshConfiguration } from '../exchange/ssh-config-format.ts'
+import { type LocatedFault, type SourceLocation, SshConfiguration } from '../exchange/ssh-configuration.ts'
+import { type ResolvedHost, resolveHosts } from '../exchange/ssh-resolved.ts'
+import { type FileSystem, realFileSystem } from '../files/file-system.ts'
+import { isStandardInput, readInputBytes } from '../files/input.ts'
+import { FAULTS_MAX, IMPORT_ROWS_MAX } from '../limits.ts'
 import type { ImportedConfiguration } from '../store/configuration.ts'
 import { counted } from '../text.ts'
 import type { ImportOrder } from './import-call.ts'
-import { type FileFault, ImportRefusedError, refusal } from './import-faults.ts'
-import { readInput } from './import-input.ts'
-import { locationOf, readSshHosts } from './import-ssh.ts'
+import { type FileFault, ImportRefusedError, linesOf, refusal } from './import-report.ts'
+import { fileIdOf, type SshConfigOwner, takeSshFiles } from './ssh-config-files.ts'
+
+const SYSTEM_FOLDER = '/etc/ssh'
 
 export interface ReadRecords {
   readonly drafts: readonly ImportedConfiguration[]
@@ -61,4 +68,83 @@ function takeHosts(hosts: readonly ResolvedHost[], take: ((piece: Buffer) => voi
   if (take !== undefined) for (const text of flatSshConfiguration(drafts)) take(Buffer.from(text))
   const locations = new Map(hosts.map(({ draft, location }) => [draft.name, locationOf(location)]))
   return { drafts, locationOf: (name) => locations.get(name) }
+}
+
+/**
+ * Reads a file or a pipe, or standard input for `-`, piece by piece, and unpacks gzip.
+ *
+ * @param context Its `input` is touched only for `-`, because touching it opens standard input.
+ * @param take Gets each piece, and the share read so far, from 0 to 1; undefined when the size is unknown.
+ * @throws {UsageError} {InputUnreadableError} {InputDamagedError} Also throws what `take` does.
+ */
+export async function readInput(
+  source: string,
+  context: { readonly input: Readable },
+  take: (piece: Buffer, share: number | undefined) => void,
+  files: FileSystem = realFileSystem,
+): Promise<void> {
+  let share: number | undefined
+  const what = source === '-' ? 'standard input' : `"${source}"`
+  const onShare = (found: number | undefined) => {
+    share = found
+  }
+  for await (const piece of readInputBytes({ source, what, context, files, onShare })) take(piece, share)
+}
+
+/**
+ * Reads an SSH configuration as ssh would for the user who runs this, and names on the screen what `--skip` leaves out.
+ *
+ * @throws {ImportRefusedError} for faults without `--skip`. @throws {InvalidInputError} for what `--skip` cannot help.
+ */
+async function readSshHosts(
+  order: ImportOrder,
+  context: CommandContext,
+  progress: Progress,
+): Promise<ResolvedHost[]> {
+  const { source, username, isSkipping = false } = order
+  const faults: LocatedFault[] = []
+  const onFault = (fault: LocatedFault) => {
+    faults.push(fault)
+    if (faults.length > IMPORT_ROWS_MAX)
+      throw new InvalidInputError(`It has more than ${IMPORT_ROWS_MAX} faults; make it several files`)
+  }
+  const configuration = new SshConfiguration(onFault)
+  const what = isStandardInput(source) ? 'standard input' : `"${source}"`
+  const pieces = readInputBytes({ source, what, context, onShare: (share) => progress.show(share) })
+  const id = isStandardInput(source) ? undefined : await fileIdOf(source)
+  await takeSshFiles(configuration, pieces, ownerOf(source, context), id)
+  const hosts = resolveHosts(configuration, username, onFault)
+  if (configuration.hosts.size === 0)
+    onFault({
+      location: { file: undefined, line: 1, order: 0 },
+      field: 'document',
+      detail: 'has no Host with a plain name',
+    })
+  if (faults.length === 0) return hosts
+  faults.sort((a, b) => a.location.order - b.location.order)
+  const found = faults.map(fileFault)
+  // With --mode replace, an import of no records would remove every record.
+  if (!isSkipping || hosts.length === 0)
+    throw refusal(order, found.slice(0, FAULTS_MAX), faults.length, hosts.length > 0)
+  const count = counted(faults.length, 'fault')
+  const lines = linesOf(found).join('\n')
+  context.screen.write(`connbook: Left out of ${source}, for ${count}:\n${lines}\n`)
+  return hosts
+}
+
+/** The file and line of a host, for a fault that was found later. */
+function locationOf({ file, line }: SourceLocation): Pick<FileFault, 'file' | 'line'> {
+  return { file, line }
+}
+
+function fileFault({ location, name, field, detail }: LocatedFault): FileFault {
+  return { ...locationOf(location), field, detail, ...(name === undefined ? {} : { name }) }
+}
+
+function ownerOf(source: string, { environment }: CommandContext): SshConfigOwner {
+  const isOfSystem =
+    !isStandardInput(source) && `${dirname(resolve(source))}/`.startsWith(`${SYSTEM_FOLDER}/`)
+  if (isOfSystem) return { home: undefined, folder: SYSTEM_FOLDER }
+  const home = environment.HOME || homedir()
+  return { home, folder: join(home, '.ssh') }
 }

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
-import { findLastStart, type LastStart } from '../audit/last-start.ts'
+import { recordIfUnchanged } from '../audit/audit-trail.ts'
 import { readListedChanges } from '../audit/listed-changes.ts'
-import { recordIfUnchanged } from '../audit/unchanged-import.ts'
+import { findLastStart, type LastStart } from '../audit/trail-lines.ts'
 import { UnreachableError } from '../client/call.ts'
 import { type Client, createClient } from '../client/client.ts'
 import { ownerCredential } from '../client/credential.ts'
@@ -10,7 +10,7 @@ import { RefusedError } from '../client/refused.ts'
 import { type CommandContext, DAMAGED, defineCommand, IN_USE } from '../command-line/command.ts'
 import { shown } from '../command-line/output.ts'
 import { FolderInUseError, FolderRefusedError, InvalidInputError, UsageError } from '../errors.ts'
-import { type ImportFormatName, importFormatNames } from '../exchange/import-formats.ts'
+import { type ImportFormatName, importFormatNames } from '../exchange/import-reader.ts'
 import { type DataFolder, type DataPaths, dataPaths, openDataFolder } from '../files/data-folder.ts'
 import { commandActor, openCommandTrail } from '../folder/command-audit.ts'
 import { isNewFolder, prepareFolder } from '../folder/new-folder.ts'
@@ -20,14 +20,20 @@ import { IMPORT_BYTES_MAX } from '../limits.ts'
 import { createLog } from '../log.ts'
 import { wordForShell } from '../shell.ts'
 import { openConfigurationStore, readStore } from '../storage/file/file-storage.ts'
+import type { ImportMode } from '../store/authorship.ts'
 import type { ImportedConfiguration } from '../store/configuration.ts'
-import type { ImportMode } from '../store/import-mode.ts'
 import { type ImportPlan, planImport } from '../store/import-plan.ts'
 import { importByServer } from './import-by-server.ts'
 import { type ImportOrder, importCall, importSshCalls, isGzip } from './import-call.ts'
-import { ImportRefusedError, linesOf } from './import-faults.ts'
 import { readRecords } from './import-records.ts'
-import { describeDone, describeTried, type ImportReport, reportOf } from './import-report.ts'
+import {
+  describeDone,
+  describeTried,
+  ImportRefusedError,
+  type ImportReport,
+  linesOf,
+  reportOf,
+} from './import-report.ts'
 import { elsewhereExitCodes } from './remote/client-exit-codes.ts'
 import { clientFlags, connectElsewhere } from './remote/connect.ts'
 

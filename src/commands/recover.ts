@@ -5,8 +5,15 @@ import { shown } from '../command-line/output.ts'
 import { confirm } from '../command-line/terminal.ts'
 import { type DataFolder, dataFiles, dataPaths, openDataFolder } from '../files/data-folder.ts'
 import { recordCommand } from '../folder/command-audit.ts'
-import { findRecovery, type RecoveredAccounts, type Recovery, recoverState } from '../folder/recovery.ts'
-import { countAccounts, countLostChanges, describeRecovery } from '../folder/recovery-report.ts'
+import {
+  countAccounts,
+  countLostChanges,
+  describeRecovery,
+  findRecovery,
+  type RecoveredAccounts,
+  type Recovery,
+  recoverState,
+} from '../folder/recovery.ts'
 import { checkHasData } from '../folder/used-folder.ts'
 import { makeFirstAccounts, readFirstStartValues } from '../service/first-start.ts'
 import { onInterruption } from '../service/signals.ts'

@@ -1,19 +1,21 @@
+import { memoryBytes } from '../budget.ts'
+import { clientVariables } from '../client/endpoint.ts'
 import { type CommandContext, DAMAGED, defineCommand, IN_USE, type Screen } from '../command-line/command.ts'
-import { type Options, serverFlags } from '../command-line/options.ts'
-import { warnOfVariables } from '../command-line/variables.ts'
+import { findNearest } from '../command-line/nearest.ts'
+import { describeFlags, type Options, serverFlags } from '../command-line/options.ts'
 import { dataFiles } from '../files/data-folder.ts'
-import { memoryBytes } from '../memory.ts'
-import { checkAddressSpace } from '../service/address-space.ts'
-import { warnOfDates } from '../service/certificate-validity.ts'
-import { welcome } from '../service/first-start.ts'
+import type { Log } from '../log.ts'
+import { firstStartVariables, welcome } from '../service/first-start.ts'
 import { warnOfShortMemory } from '../service/memory.ts'
-import { warnOfPlainHttp } from '../service/plain-http.ts'
 import { openServerLog, type ServerLog } from '../service/server-log.ts'
 import { type Service, startService } from '../service/service.ts'
 import { listenToSignals } from '../service/signals.ts'
+import { checkAddressSpace, warnOfDates, warnOfPlainHttp } from '../service/start-checks.ts'
 import { readTlsFiles, tlsPathsOf } from '../service/tls-files.ts'
 import { reloadTls } from '../service/tls-reload.ts'
 import { version } from '../version.ts'
+
+const PREFIX = 'CONNBOOK_'
 
 export const serveCommand = defineCommand({
   name: 'serve',
@@ -100,5 +102,28 @@ async function announceFirstStart(
     const remedy =
       'if there should be a book already, stop the server, and mount the folder or name the right one'
     log.warn('first_start', { data: folder.path, reason, remedy, credentials })
+  }
+}
+
+/**
+ * Logs the variables of the environment that have no effect on a server: those that are empty, and those with a name
+ * that connbook does not know, but that is nearly one of its own. Others with this prefix belong to other programs,
+ * such as the CONNBOOK_SERVICE_HOST of Kubernetes.
+ */
+export function warnOfVariables(environment: NodeJS.ProcessEnv, log: Log): void {
+  const ofFlags = describeFlags(serverFlags).flatMap(({ variables }) => variables)
+  const ofClients = [...Object.values(clientVariables), `${clientVariables.clientSecret}_FILE`]
+  const known = [...ofFlags, ...firstStartVariables, ...ofClients].filter((variable) =>
+    variable.startsWith(PREFIX),
+  )
+  const ofServer = known.filter((variable) => !ofClients.includes(variable))
+  const empty = ofServer.filter((variable) => environment[variable] === '')
+  if (empty.length > 0) log.info('variables_empty', { variables: empty.join(' ') })
+  for (const variable of Object.keys(environment)) {
+    if (!variable.startsWith(PREFIX) || known.includes(variable)) continue
+    const bare = known.map((name) => name.slice(PREFIX.length))
+    const nearest = findNearest(variable.slice(PREFIX.length), bare)
+    if (nearest !== undefined)
+      log.warn('variable_unknown', { variable, remedy: `did you mean ${PREFIX}${nearest}?` })
   }
 }

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { type Print, shown } from '../command-line/output.ts'
 import { ConnbookError, ifReachable, systemCode } from '../errors.ts'
 import { FileNotReplacedError, lookBefore } from '../files/replaced-file.ts'
-import { isInside } from '../folder/inside-folder.ts'
+import { isInside } from '../folder/backup.ts'
 import { onInterruption } from '../service/signals.ts'
 
 const standardOutputs = ['-', '/dev/stdout', '/dev/fd/1', '/proc/self/fd/1']

@@ -1,4 +1,4 @@
-import { type FieldName, fieldNames } from './configuration.ts'
+import { type Configuration, type FieldName, fieldNames } from './configuration.ts'
 
 export const views = ['records', 'exchange', 'operation'] as const
 export type View = (typeof views)[number]
@@ -61,4 +61,43 @@ export function listPath({ q, sort, page, filters }: Address): string {
 /** The order after a click on a heading: the other direction if it is that field's already. */
 export function nextSort(sort: string, field: FieldName): string {
   return sort === field ? `-${field}` : field
+}
+
+/** A change that the server has sent. */
+export interface Change {
+  readonly kind: 'added' | 'modified' | 'removed'
+  /** As it is now; of a removal, as it was. */
+  readonly configuration: Configuration
+  /** Only of a modification: the record before it. */
+  readonly before?: Configuration
+}
+
+/** Whether a list may differ after the change: its record is within what search and filters keep, before or after. */
+export function concerns(
+  { q, filters }: Pick<Address, 'q' | 'filters'>,
+  { configuration, before }: Change,
+): boolean {
+  return [configuration, before].some(
+    (record) =>
+      record !== undefined &&
+      isFound(q, record) &&
+      filters.every(([name, value]) => isKept(name, value, record)),
+  )
+}
+
+/** As the API searches: both sides by `toLowerCase`. */
+function isFound(q: string, { name, hostname, username }: Configuration): boolean {
+  const wanted = q.toLowerCase()
+  return [name, hostname, username].some((text) => text.toLowerCase().includes(wanted))
+}
+
+function isKept(filter: string, value: string, record: Configuration): boolean {
+  const { labels = {} } = record
+  if (filter === 'prefix') return record.name.startsWith(value)
+  if (filter === 'label') {
+    const [key = '', ...rest] = value.split('=')
+    return Object.hasOwn(labels, key) && (rest.length === 0 || labels[key] === rest.join('='))
+  }
+  const field = fieldNames.find((name) => name === filter)
+  return field === undefined || String(record[field] ?? '') === value
 }

@@ -1,6 +1,5 @@
-import type { Address } from './address.ts'
+import type { Address, Change } from './address.ts'
 import type { Api } from './api.ts'
-import type { Change } from './change-filter.ts'
 import type { Notices } from './notices.ts'
 import type { Session } from './session.ts'
 

@@ -5,10 +5,9 @@ import { ask } from './dialog.ts'
 import { button, element } from './element.ts'
 import { grouped } from './figure-text.ts'
 import { explainImport, whyUnreadable } from './import-errors.ts'
-import { type ImportFormat, importFormats } from './import-format.ts'
+import { type ImportFormat, importFormats, readLines } from './import-format.ts'
 import { type Counts, countsText, faultTable, nameList, nameLists, type Trial } from './import-report.ts'
 import { ImportSource, type Source } from './import-source.ts'
-import { readLines } from './line-texts.ts'
 
 const modes = {
   merge: 'Merge: adds new names and modifies those that differ; keeps all other records',

@@ -1,5 +1,5 @@
+import type { Change } from './address.ts'
 import type { Api } from './api.ts'
-import type { Change } from './change-filter.ts'
 
 const KINDS = ['added', 'modified', 'removed'] as const
 /** The first pause after a refused stream; it doubles up to the last. */

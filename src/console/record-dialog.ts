@@ -1,6 +1,6 @@
 import { explain, Refusal } from './api.ts'
 import type { App } from './app.ts'
-import { changesIn } from './changes.ts'
+import { changesIn, compareVersions } from './changes.ts'
 import {
   type Configuration,
   configurationPath,
@@ -10,13 +10,15 @@ import {
 } from './configuration.ts'
 import { copyButton } from './copy-button.ts'
 import { copyLines } from './copy-lines.ts'
-import { ask } from './dialog.ts'
-import { button, type Child, element } from './element.ts'
+import { ask, choose } from './dialog.ts'
+import { button, type Child, element, headRow } from './element.ts'
 import { inShort, openFormDialog } from './form-dialog.ts'
 import { openHistory } from './history-dialog.ts'
 import { type Draft, type FormValues, RecordForm } from './record-form.ts'
 import { shown } from './shown-text.ts'
-import { chooseVersion, MINE, THEIRS } from './versions-dialog.ts'
+
+const MINE = 'Keep mine'
+const THEIRS = 'Take theirs'
 
 /** Asks for the fields of a new record, until the server has it or it is given up. */
 export function openNewRecord(app: App, draft: Partial<Draft> = {}): void {
@@ -186,4 +188,35 @@ function copyRows(app: App, configuration: Configuration): HTMLElement[] {
 
 function isSame(one: FormValues | Configuration, other: Configuration): boolean {
   return Object.keys(changesIn({ ...one, labels: one.labels ?? {} }, other)).length === 0
+}
+
+/** Shows both versions of a record side by side, and asks which shall stand: MINE, THEIRS, or neither. */
+function chooseVersion(
+  mine: Parameters<typeof compareVersions>[0],
+  theirs: Configuration,
+): Promise<string | undefined> {
+  const rows = compareVersions(mine, theirs).map(({ field, mine, theirs }) =>
+    element(
+      'tr',
+      { class: mine === theirs ? '' : 'differs' },
+      element('th', { scope: 'row' }, field),
+      element('td', {}, mine !== undefined && shown(mine)),
+      element('td', {}, theirs !== undefined && shown(theirs)),
+      element('td', {}, mine === theirs ? '' : 'differs'),
+    ),
+  )
+  return choose(
+    'Somebody else was faster',
+    [
+      element('p', {}, 'The record has changed since you opened it. Which version shall stand?'),
+      element(
+        'table',
+        { class: 'versions' },
+        headRow('Field', 'Yours', 'Theirs', element('span', { class: 'unseen' }, 'Difference')),
+        element('tbody', {}, ...rows),
+      ),
+    ],
+    { 'Go on editing': 'quiet', [THEIRS]: '', [MINE]: 'primary' },
+    'history',
+  )
 }

@@ -1,7 +1,6 @@
-import { type Address, listPath, nextSort, PAGE_RECORDS } from './address.ts'
+import { type Address, concerns, listPath, nextSort, PAGE_RECORDS } from './address.ts'
 import { isAborted, retryAfterOf, tagIn } from './api.ts'
 import type { App, ViewPart } from './app.ts'
-import { concerns } from './change-filter.ts'
 import { type Configuration, configurationsIn, fieldNames, ofFields } from './configuration.ts'
 import { button, element, setText } from './element.ts'
 import { grouped } from './figure-text.ts'

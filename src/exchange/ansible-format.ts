@@ -1,7 +1,16 @@
+import { ANSIBLE_GROUPS_MAX, NOTED_NAME_BYTES, STREAM_PIECE_CHARACTERS } from '../limits.ts'
+import type { Configuration } from '../store/configuration.ts'
 import { type Labels, labelOf } from '../store/labels.ts'
-import { AnsibleGroups } from './ansible-groups.ts'
-import { quoteYaml, yamlKey } from './ansible-yaml.ts'
-import { bareHostname, type ExportFormat } from './export-format.ts'
+import { bareHostname, type ExportFormat, type ExportTail } from './export-format.ts'
+
+/** YAML limits a key without `?` to 1024 characters. */
+const PLAIN_KEY_CHARACTERS_MAX = 1000
+
+/** Memory of a name in a list of names; such a list grows by half. */
+const REFERENCE_BYTES = 12
+const LEFT_OUT_LISTED_MAX = 20
+/** Ansible makes the first itself, for hosts without a group; the second has another meaning in its output. */
+const impossible = new Set(['ungrouped', '_meta'])
 
 /** As a host, Ansible confuses them with its own groups. Any other host may have the name of a group. */
 const groupNames = new Set(['all', 'ungrouped'])
@@ -66,4 +75,74 @@ function yamlValue(text: string): string {
 
 function isTemplate(text: string): boolean {
   return /\{[{%#]/.test(text)
+}
+
+/** The groups of a record, from its label `group`: commas between several. Every host is in `all` anyway. */
+function groupsOf({ labels }: Configuration): string[] {
+  const names = (labelOf(labels, 'group') ?? '').split(',').map((name) => name.trim())
+  return [...new Set(names.filter((name) => name !== '' && name !== 'all'))]
+}
+
+/**
+ * The groups of an inventory, each with the names of its hosts. Ansible takes nearly every name of a group, though it
+ * may warn of it.
+ */
+export class AnsibleGroups implements ExportTail {
+  readonly #groups = new Map<string, string[]>()
+  readonly #leftOut = new Set<string>()
+  bytes = 0
+
+  get leftOutGroups(): readonly string[] {
+    return [...this.#leftOut]
+  }
+
+  take(record: Configuration): void {
+    for (const [i, group] of groupsOf(record).entries()) {
+      if (i >= ANSIBLE_GROUPS_MAX || impossible.has(group)) {
+        if (this.#leftOut.size < LEFT_OUT_LISTED_MAX) this.#leftOut.add(group)
+        continue
+      }
+      const names = this.#groups.get(group)
+      this.bytes += REFERENCE_BYTES
+      if (names !== undefined) {
+        names.push(record.name)
+        continue
+      }
+      this.#groups.set(group, [record.name])
+      this.bytes += 2 * NOTED_NAME_BYTES + group.length
+    }
+  }
+
+  *pieces(): Iterable<string> {
+    let piece = this.#groups.size === 0 ? '' : '  children:\n'
+    for (const [group, names] of this.#groups) {
+      piece += `${yamlKey(group, '    ')}\n      hosts:\n`
+      for (const name of names) {
+        piece += `${yamlKey(name, '        ')} {}\n`
+        if (piece.length < STREAM_PIECE_CHARACTERS) continue
+        yield piece
+        piece = ''
+      }
+    }
+    if (piece !== '') yield piece
+  }
+}
+
+/** A text as the key of a mapping, up to its colon. */
+function yamlKey(text: string, indentation: string): string {
+  const key = quoteYaml(text)
+  return key.length > PLAIN_KEY_CHARACTERS_MAX
+    ? `${indentation}? ${key}\n${indentation}:`
+    : `${indentation}${key}:`
+}
+
+/**
+ * A double-quoted YAML text; its escapes include those of JSON (YAML 1.2 section 5.7). YAML would fold the line
+ * separators, and forbids the other characters unescaped.
+ */
+function quoteYaml(text: string): string {
+  return JSON.stringify(text).replace(
+    /[\u2028\u2029\ufeff\ufffe\uffff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16)}`,
+  )
 }

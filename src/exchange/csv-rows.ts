@@ -1,7 +1,25 @@
 import { IMPORT_ROW_CHARACTERS_MAX } from '../limits.ts'
+import type { Configuration } from '../store/configuration.ts'
 import { fieldNames, recordFields } from '../store/fields.ts'
-import { parseLabelCell } from './label-cell.ts'
+import type { ExportFormat } from './export-format.ts'
+import { encodeLabelCell, parseLabelCell } from './label-cell.ts'
 import { countNewlines, faultyRow, nextMatch, type Row, type RowReader, tooLongRow } from './row.ts'
+
+const shared = {
+  mediaType: 'text/csv; charset=utf-8; header=present',
+  fileName: 'configurations.csv',
+}
+/** RFC 4180, with a header line and a line end after the last record. */
+export const csvFormat: ExportFormat = {
+  ...shared,
+  start: `${fieldNames.join(',')}\r\n`,
+  encode: (record) => `${cellsOf(record)}\r\n`,
+  labelled: {
+    ...shared,
+    start: `${fieldNames.join(',')},labels\r\n`,
+    encode: (record) => `${cellsOf(record)},${cellOf(encodeLabelCell(record.labels))}\r\n`,
+  },
+}
 
 const LINE_FEED = 0x0a
 const requiredFields = recordFields.flatMap(({ name, isRequired }) => (isRequired ? name : []))
@@ -166,3 +184,14 @@ function faultOfHeader(columns: readonly string[]): string | undefined {
 
 const specials = /[",\r\n]/g
 const quote = /"/g
+
+function cellsOf(record: Configuration): string {
+  let line = ''
+  for (const name of fieldNames) line += `${line === '' ? '' : ','}${cellOf(record[name])}`
+  return line
+}
+
+/** Quotes leading and trailing blanks too: some programs drop them from a bare field. */
+function cellOf(value: string | number = ''): string | number {
+  return typeof value === 'string' && /[",]|^\s|\s$/.test(value) ? `"${value.replaceAll('"', '""')}"` : value
+}

@@ -1,9 +1,8 @@
 import { ansibleFormat } from './ansible-format.ts'
-import { csvFormat } from './csv-format.ts'
+import { csvFormat } from './csv-rows.ts'
 import { envFormat } from './env-format.ts'
 import type { ExportFormat } from './export-format.ts'
-import { jsonFormat } from './json-format.ts'
-import { jsonlFormat } from './jsonl-format.ts'
+import { jsonFormat, jsonlFormat } from './json-format.ts'
 import { pgServiceFormat } from './pg-service-format.ts'
 import { sshConfigFormat } from './ssh-config-format.ts'
 

@@ -4,8 +4,18 @@ import { type ImportedConfiguration, readNewConfiguration } from '../store/confi
 import { importRowMemory } from '../store/import-plan.ts'
 import { faultsOfLabelsPatch, type LabelsPatch } from '../store/labels.ts'
 import { checkText } from '../text.ts'
-import { type ImportFormatName, rowReaders } from './import-formats.ts'
-import type { Row } from './row.ts'
+import { createCsvReader } from './csv-rows.ts'
+import { createJsonlReader, createJsonReader } from './json-rows.ts'
+import type { Row, RowReader } from './row.ts'
+import { createSshConfigReader } from './ssh-config-rows.ts'
+
+export const rowReaders = {
+  json: createJsonReader,
+  jsonl: createJsonlReader,
+  csv: createCsvReader,
+  'ssh-config': createSshConfigReader,
+} satisfies Record<string, () => RowReader>
+export const importFormatNames = Object.keys(rowReaders) as ImportFormatName[]
 
 export interface ImportedRecords {
   /** In the order of the file, with unique names; incomplete when there are faults. */
@@ -134,3 +144,5 @@ export function parseRow(
   if (faults.length > 0) return undefined
   return labelsPatch === undefined ? draft : { ...draft, labelsPatch }
 }
+
+export type ImportFormatName = keyof typeof rowReaders

@@ -1,4 +1,5 @@
-import type { NewConfiguration } from '../store/configuration.ts'
+import { STREAM_PIECE_CHARACTERS } from '../limits.ts'
+import type { ImportedConfiguration, NewConfiguration } from '../store/configuration.ts'
 import { labelOf } from '../store/labels.ts'
 import { bareHostname, type ExportFormat } from './export-format.ts'
 import { isPattern } from './ssh-condition.ts'
@@ -51,4 +52,20 @@ export function sshSection(
 /** Quotes a word with white space, quotes, or `#`, which begins a comment. */
 function quote(text: string): string {
   return /^[\w./:%+~@-]+$/.test(text) ? text : `"${text.replace(/["\\]/g, '\\$&')}"`
+}
+
+/** Resolved hosts as an SSH configuration without patterns, in pieces; a server imports it to the same records. */
+export function* flatSshConfiguration(drafts: Iterable<ImportedConfiguration>): Generator<string> {
+  let piece = ''
+  for (const draft of drafts) {
+    const set = Object.entries(draft.labelsPatch ?? {}).filter(([, value]) => value !== null)
+    piece += sshSection(
+      { ...draft, labels: Object.fromEntries(set) as Record<string, string> },
+      draft.hostname,
+    )
+    if (piece.length < STREAM_PIECE_CHARACTERS) continue
+    yield piece
+    piece = ''
+  }
+  yield piece
 }

@@ -2,10 +2,9 @@ import { InvalidInputError } from '../errors.ts'
 import { IMPORT_ROWS_MAX, SSH_MATCH_STEPS_MAX } from '../limits.ts'
 import type { ImportedConfiguration } from '../store/configuration.ts'
 import { parseRow } from './import-reader.ts'
-import type { Alias } from './ssh-condition.ts'
+import { type Alias, bytesOf } from './ssh-condition.ts'
 import type { LocatedFault, NamedHost, SourceLocation, SshConfiguration, Value } from './ssh-configuration.ts'
 import { readSshHost, type SshHostFault } from './ssh-host.ts'
-import { bytesOf } from './ssh-pattern.ts'
 
 export interface ResolvedHost {
   readonly draft: ImportedConfiguration

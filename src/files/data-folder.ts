@@ -3,7 +3,6 @@ import { dirname, join } from 'node:path'
 import { FolderInUseError, FolderRefusedError, ifPresent, systemCode } from '../errors.ts'
 import { quoteForShell } from '../shell.ts'
 import { sweepTemporaryFiles, syncFolder } from './atomic-file.ts'
-import { checkNoDanglingLink } from './dangling-link.ts'
 import type { FileLock } from './file-lock.ts'
 import type { FileSystem } from './file-system.ts'
 import {
@@ -14,10 +13,14 @@ import {
   sweepReplacements,
   unfinishedName,
 } from './folder-replacement.ts'
-import { describeLockHolder } from './lock-holder.ts'
-import { OWNER_SOCKET } from './owner-socket.ts'
 import { filesOf } from './owners-files.ts'
-import { findTrouble, isDenial, refused, throwExplained } from './refusal.ts'
+import { describeLockHolder } from './processes.ts'
+import { checkNoDanglingLink, findTrouble, isDenial, refused, throwExplained } from './refusal.ts'
+
+/** A running server makes it in its data folder; it holds nothing, and a copy of it does no harm. */
+export const OWNER_SOCKET = '.control'
+/** On Linux; other systems have a few bytes less (unix(7)). */
+const SOCKET_PATH_BYTES_MAX = 107
 
 /** All files of a data folder but `auditFiles`. */
 export const dataFiles = {
@@ -261,4 +264,17 @@ function isSticky(mode: number): boolean {
 
 function isOpenToOthers(mode: number): boolean {
   return process.platform !== 'win32' && (mode & 0o077) !== 0
+}
+
+/** @param folder Path of a data folder. */
+export function ownerSocketPath(folder: string): string {
+  return join(folder, OWNER_SOCKET)
+}
+
+/** Why the system takes no Unix socket at a path; undefined if it does. */
+export function whyTooLong(path: string): string | undefined {
+  const bytes = Buffer.byteLength(path)
+  return bytes > SOCKET_PATH_BYTES_MAX
+    ? `its path has ${bytes} bytes, and the system takes ${SOCKET_PATH_BYTES_MAX}`
+    : undefined
 }

@@ -1,7 +1,10 @@
-import fs, { type BigIntStats } from 'node:fs'
+import type { BigIntStats } from 'node:fs'
+import fs from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
+import { setTimeout } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { systemCode } from '../errors.ts'
+import { LOCK_PAUSE_MS, LOCK_WAIT_MS } from '../limits.ts'
 import { runAs, type SystemAccount } from '../system-account.ts'
 
 /** A lock that the kernel drops when the process ends. */
@@ -133,4 +136,22 @@ function makeFile(path: string, shown: string) {
     if (systemCode(error) === 'EEXIST') return
     throw Object.assign(error as Error, { path: shown })
   }
+}
+
+/**
+ * Takes a lock, and tries again while another process holds it.
+ *
+ * @param take Undefined while the lock is held.
+ * @returns Undefined if it is still held after LOCK_WAIT_MS.
+ */
+export async function waitForLock(
+  take: () => Promise<FileLock | undefined> | FileLock | undefined,
+): Promise<FileLock | undefined> {
+  const end = performance.now() + LOCK_WAIT_MS
+  do {
+    const lock = await take()
+    if (lock !== undefined) return lock
+    await setTimeout(LOCK_PAUSE_MS)
+  } while (performance.now() < end)
+  return undefined
 }

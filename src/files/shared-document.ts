@@ -1,5 +1,12 @@
-import { ConnbookError } from '../errors.ts'
+import type { Stats } from 'node:fs'
+import { dirname } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { ConnbookError, DamagedFileError, ifPresent } from '../errors.ts'
+import { CREDENTIALS_POLL_MS } from '../limits.ts'
 import type { Log } from '../log.ts'
+import { syncFolder } from './atomic-file.ts'
+import type { FileSystem } from './file-system.ts'
+import type { JsonDocument } from './json-document.ts'
 
 /** A small document that several processes read, change and follow. */
 export interface SharedDocument<Content> {
@@ -44,4 +51,106 @@ export interface Follower {
   catchUp(): Promise<void> | undefined
   /** Stops following. */
   close(): void
+}
+
+interface FollowOptions<Content> extends Following<Content> {
+  readonly path: string
+  readonly document: Pick<JsonDocument<Content>, 'read'>
+  /** For the log. */
+  readonly name: 'accounts' | 'keys'
+  readonly files: FileSystem
+}
+
+/**
+ * Polls a file that other processes replace, every CREDENTIALS_POLL_MS. An unreadable, damaged or missing file is
+ * logged and changes nothing.
+ */
+export function followDocument<Content>(options: FollowOptions<Content>): Follower {
+  const { path, document, name, takeUp, findFault, log, files } = options
+  let { content } = options
+  // Undefined at first, because the file may have changed since `content` was read.
+  let lookTaken: string | undefined
+  let looking: Promise<void> | undefined
+  let isClosed = false
+  let toldReason: string | undefined
+
+  const timer = setInterval(() => {
+    if (looking === undefined) void begin()
+  }, CREDENTIALS_POLL_MS)
+  timer.unref()
+
+  function begin(): Promise<void> {
+    looking = look().finally(() => {
+      looking = undefined
+    })
+    return looking
+  }
+
+  async function look() {
+    let now: string | undefined
+    try {
+      // Before the content, so that a change in between is seen by the next poll.
+      now = await lookOf(path, files)
+      if (now === lookTaken) return
+      await compare(await document.read())
+      lookTaken = now
+      toldReason = undefined
+    } catch (error) {
+      tell(String(error))
+      // Other errors may pass without a change of the file, so the next poll reads again.
+      if (error instanceof DamagedFileError) lookTaken = now
+    }
+  }
+
+  /** Logs each reason once in a row. */
+  function tell(reason: string) {
+    if (reason !== toldReason)
+      log.error(`${name}_reload_failed`, { reason, in_force: `the ${name} from before` })
+    toldReason = reason
+  }
+
+  async function compare(changed: Content | undefined) {
+    if (changed === undefined)
+      return log.error(`${name}_missing`, { file: path, in_force: `the ${name} from before` })
+    if (isDeepStrictEqual(changed, content)) return
+    const fault = findFault?.(changed)
+    if (fault !== undefined) throw new DamagedFileError(path, 0, fault.reason, fault.advice)
+    // The writer may not have synced yet; take up nothing that a crash could undo.
+    await syncFolder(dirname(path), files)
+    if (isClosed) return
+    content = changed
+    takeUp(changed)
+  }
+
+  async function lookAnew() {
+    while (looking !== undefined) await looking
+    await begin()
+  }
+
+  function isAsTaken(): boolean {
+    try {
+      return describeStats(files.statNow(path)) === lookTaken
+    } catch {
+      // The look says why.
+      return false
+    }
+  }
+
+  return {
+    look: lookAnew,
+    catchUp: () => (isAsTaken() ? undefined : lookAnew()),
+    close() {
+      isClosed = true
+      clearInterval(timer)
+    },
+  }
+}
+
+/** Differs once the file was replaced. */
+async function lookOf(path: string, files: FileSystem): Promise<string> {
+  return describeStats(await ifPresent(files.stat(path)))
+}
+
+function describeStats(found: Stats | undefined): string {
+  return found === undefined ? 'missing' : `${found.ino} ${found.mtimeMs} ${found.size}`
 }

@@ -1,15 +1,17 @@
+import { realpath } from 'node:fs/promises'
+import { dirname, isAbsolute, relative, sep } from 'node:path'
 import { readListedChanges } from '../audit/listed-changes.ts'
 import type { Accounts } from '../auth/accounts.ts'
 import { accountsDocument } from '../auth/accounts-file.ts'
-import { ConnbookError, systemCode } from '../errors.ts'
-import { readStart } from '../files/atomic-file.ts'
-import type { DataPaths } from '../files/data-folder.ts'
+import { ConnbookError, ifReachable, systemCode } from '../errors.ts'
+import { readStart, writeAtomicFile } from '../files/atomic-file.ts'
+import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { FileNotReplacedError, replaceFile } from '../files/replaced-file.ts'
 import { LINE_BYTES_MAX } from '../limits.ts'
+import { type Family, gauge } from '../metrics/family.ts'
 import { readStore } from '../storage/file/file-storage.ts'
 import { BACKUP_START, type Backup, writeBackup } from './backup-document.ts'
-import { isInside } from './inside-folder.ts'
 import { noData } from './used-folder.ts'
 
 /** They are one line of the backup, and no longer line can be read back. */
@@ -91,4 +93,48 @@ export async function writeToFile(
     if (!(error instanceof FileNotReplacedError)) throw error
     throw new BackupFailedError(error.message, { cause: error.cause })
   }
+}
+
+/** Whether a file at a path would be in a data folder, also behind a link to a folder. A link to a file counts itself. */
+export async function isInside(folder: string, path: string): Promise<boolean> {
+  const above = await ifReachable(realpath(dirname(path)))
+  if (above === undefined) return false
+  const way = relative(await realpath(folder), above)
+  return way.split(sep)[0] !== '..' && !isAbsolute(way)
+}
+
+interface Screen {
+  write(text: string): unknown
+}
+
+/** Keeps in a folder that a backup of it is complete, for `backupMetrics`. Never rejects: a failure is only shown. */
+export async function keepBackupTime({ path, file, files }: DataPaths, screen: Screen): Promise<void> {
+  try {
+    await writeAtomicFile(file(dataFiles.lastBackup), `${new Date().toISOString()}\n`, files)
+  } catch (error) {
+    // No server runs where nothing can be written.
+    if (systemCode(error) === 'EROFS') return
+    screen.write(
+      `connbook: Warning: the metrics do not show this backup, as its time cannot be kept in "${path}" (${systemCode(error)}); run the command as the owner of the folder\n`,
+    )
+  }
+}
+
+/** When `keepBackupTime` was last called for a folder, which another process does. */
+export function backupMetrics({ file, files }: DataPaths): Family[] {
+  return [
+    gauge(
+      'connbook_backup_last_timestamp_seconds',
+      'When the last backup of the data folder was complete, in seconds since 1970; none before the first.',
+      () => {
+        try {
+          // The time of the file is the time of the backup.
+          const found = files.statNow(file(dataFiles.lastBackup))
+          return found && Math.floor(found.mtimeMs / 1000)
+        } catch {
+          return undefined
+        }
+      },
+    ),
+  ]
 }

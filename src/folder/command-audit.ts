@@ -1,9 +1,8 @@
-import type { AuditEvent } from '../audit/audit-event.ts'
-import type { AuditFields } from '../audit/audit-line.ts'
+import type { AuditEvent, AuditFields } from '../audit/audit-line.ts'
 import { type AuditTrail, openAuditTrail } from '../audit/audit-trail.ts'
 import type { DataPaths } from '../files/data-folder.ts'
 import { createLog } from '../log.ts'
-import type { CommandActor } from '../store/actor.ts'
+import type { CommandActor } from '../store/authorship.ts'
 import { systemAccount } from '../system-account.ts'
 
 /** Shows a failure. */

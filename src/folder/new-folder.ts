@@ -4,7 +4,6 @@ import { accountsDocument } from '../auth/accounts-file.ts'
 import { withCredentialsLock } from '../auth/credentials-lock.ts'
 import { keysDocument } from '../auth/keys.ts'
 import { ifPresent, ifReachable } from '../errors.ts'
-import { checkNoDanglingLink } from '../files/dangling-link.ts'
 import {
   type DataFolder,
   dataFiles,
@@ -14,6 +13,7 @@ import {
   stateFiles,
 } from '../files/data-folder.ts'
 import { findUnfinishedReplacement } from '../files/folder-replacement.ts'
+import { checkNoDanglingLink } from '../files/refusal.ts'
 import { createLog } from '../log.ts'
 import { openConfigurationStore } from '../storage/file/file-storage.ts'
 import { checkNoNode } from './node-folder.ts'

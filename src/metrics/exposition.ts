@@ -1,5 +1,4 @@
-import type { Family, Labels, Sample, Summary } from './family.ts'
-import type { Histogram } from './histogram.ts'
+import type { Family, Histogram, Labels, Sample, Summary } from './family.ts'
 
 export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 

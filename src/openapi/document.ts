@@ -1,11 +1,9 @@
+import { nameCookie } from '../auth/session-cookie.ts'
+import type { Route } from '../http/router.ts'
 import { version } from '../version.ts'
-import { Components, mediaTypes } from './components.ts'
-import type { Body, Parameter } from './operation.ts'
-import type { DescribedRoute } from './problems.ts'
-import { responsesOf } from './responses.ts'
+import { type Body, type Parameter, tags } from './operation.ts'
+import { Components, type DescribedRoute, mediaTypes, responsesOf } from './responses.ts'
 import { schemas } from './schemas.ts'
-import { securityOf, securitySchemes } from './security.ts'
-import { tags } from './tags.ts'
 
 /** The headers of a conditional request (RFC 9110 section 13.1). */
 const conditions: readonly Parameter[] = [
@@ -90,4 +88,38 @@ function requestBodyOf({ content, description, bytesMax }: Body) {
 function titleOf(summary: string): string {
   const first = summary.split(/[:;]/)[0]?.replaceAll('`', '') ?? ''
   return first.charAt(0).toUpperCase() + first.slice(1)
+}
+
+/** @param basePath Prefix of every path: empty, or `/like/this`. */
+function securitySchemes(basePath: string) {
+  const path = basePath === '' ? '/' : basePath
+  const cookie = (isSecure: boolean) => ({ type: 'apiKey', in: 'cookie', name: nameCookie(path, isSecure) })
+  const describe = (protocol: string) =>
+    `The cookie that \`/login\` sets over ${protocol}, there with \`_\` and eight hexadecimal digits of the server behind its name; taken under both names.`
+  return {
+    session: { ...cookie(false), description: describe('plain HTTP') },
+    secureSession: { ...cookie(true), description: describe('HTTPS') },
+    token: {
+      type: 'http',
+      scheme: 'bearer',
+      description:
+        'A token that `/v1/auth/token` issued. A header `Authorization` counts alone, without the cookie.',
+    },
+    client: {
+      type: 'oauth2',
+      description: 'A client that gets its tokens itself.',
+      flows: {
+        clientCredentials: {
+          tokenUrl: `${basePath}/v1/auth/token`,
+          scopes: { read: 'Read records.', write: 'Read and change records.' },
+        },
+      },
+    },
+  }
+}
+
+/** Any of them opens a route that is not public. */
+function securityOf(access: Route['access']) {
+  if (access === 'public') return []
+  return [{ session: [] }, { secureSession: [] }, { token: [] }, { client: [access] }]
 }

@@ -1,7 +1,14 @@
 import type { ProblemCode } from '../http/problem-types.ts'
 import type { JsonSchema } from '../json-schema.ts'
 import type { HeaderName } from './headers.ts'
-import type { TagName } from './tags.ts'
+
+/** The groups of calls, in the order of the document. */
+export const tags = {
+  configurations: 'List, read, add, change and delete records.',
+  exchange: 'Many records at once, also in the formats of other tools.',
+  credentials: 'Get a session or a token, and end it.',
+  operation: 'Health, metrics, this description, and the console for browsers.',
+} as const
 
 /** What the OpenAPI document says of a route, besides what follows from the route itself. */
 export interface Operation {
@@ -51,3 +58,5 @@ export interface ResponseDescription {
 
 /** Schemas by media type without parameters. */
 export type Content = Readonly<Record<string, JsonSchema>>
+
+type TagName = keyof typeof tags

@@ -1,11 +1,40 @@
 import { PROBLEM_TYPE } from '../http/problem.ts'
 import { type ProblemCode, problemTypes } from '../http/problem-types.ts'
+import type { Route } from '../http/router.ts'
 import type { JsonSchema } from '../json-schema.ts'
-import { type Components, mediaTypes, type Reference, type Response } from './components.ts'
-import { type HeaderName, headersOfAll } from './headers.ts'
-import type { ResponseDescription } from './operation.ts'
-import { byStatus, type DescribedRoute, problemsBefore, problemsOf } from './problems.ts'
+import { type HeaderName, headers, headersOfAll } from './headers.ts'
+import type { Content, Operation, Parameter, ResponseDescription } from './operation.ts'
 import { problemUrn, refTo } from './schemas.ts'
+
+/** Problems of messages that never reach a route; their answers have one form for all routes. */
+const ofMessages: readonly ProblemCode[] = [
+  'malformed_target',
+  'malformed_request',
+  'malformed_host',
+  'missing_host',
+  'doubled_header',
+  'unsupported_version',
+  'unsupported_transfer_coding',
+  'request_timeout',
+  'body_too_large',
+  'target_too_long',
+  'unknown_expectation',
+  'header_too_large',
+]
+const ofBodies: readonly ProblemCode[] = [
+  'body_too_large',
+  'unsupported_type',
+  'unsupported_charset',
+  'unsupported_encoding',
+  'invalid_utf8',
+]
+const ofChanges: readonly ProblemCode[] = [
+  'overloaded',
+  'storage_unavailable',
+  'storage_full',
+  'memory_full',
+  'outcome_unknown',
+]
 
 /** Every answer of a route, by status. */
 export function responsesOf(
@@ -89,4 +118,108 @@ function problemOneOf(status: number, codes: readonly ProblemCode[]): JsonSchema
     properties: { type, status: { type: 'integer', const: status } },
   }
   return { allOf: [refTo('Problem'), narrowed] }
+}
+
+interface Reference {
+  readonly $ref: string
+}
+
+interface Response {
+  readonly description: string
+  readonly headers: Readonly<Record<string, Reference>>
+  readonly content?: MediaTypes
+}
+
+type MediaTypes = Readonly<Record<string, { readonly schema: JsonSchema }>>
+
+type Kind = 'headers' | 'parameters' | 'responses'
+
+/** The parts of a document that several calls share; each is in it once, and only if a call refers to it. */
+export class Components {
+  readonly found: Record<Kind, Record<string, object>> = { headers: {}, parameters: {}, responses: {} }
+
+  /** @param names With `?`, the header may be absent. */
+  headers(names: readonly (HeaderName | `${HeaderName}?`)[]): Record<string, Reference> {
+    const entries = names.map((spelling) => {
+      const name = spelling.replace(/\?$/, '') as HeaderName
+      const isRequired = name === spelling
+      const header = { ...headers[name], ...(isRequired ? { required: true } : {}) }
+      return [name, this.#refer('headers', isRequired ? name : `${name}-or-none`, header)]
+    })
+    return Object.fromEntries(entries)
+  }
+
+  /** Those of a query mean something else for each call. */
+  parameter({ name, in: place, description, isRequired, isRepeated, schema }: Parameter): object {
+    const value = {
+      name,
+      in: place,
+      description,
+      ...(isRequired || place === 'path' ? { required: true } : {}),
+      ...(isRepeated ? { style: 'form', explode: true } : {}),
+      schema,
+    }
+    return place === 'query' ? value : this.#refer('parameters', `${place}-${name}`, value)
+  }
+
+  response(name: string, value: Response): Reference {
+    return this.#refer('responses', name, value)
+  }
+
+  /** @throws {Error} if two different things have a name. */
+  #refer(kind: Kind, name: string, value: object): Reference {
+    const known = this.found[kind][name]
+    if (known !== undefined && JSON.stringify(known) !== JSON.stringify(value))
+      throw new Error(`Two different ${kind} of the OpenAPI document are named "${name}"`)
+    this.found[kind][name] = value
+    return { $ref: `#/components/${kind}/${name}` }
+  }
+}
+
+export function mediaTypes(content: Content): MediaTypes {
+  return Object.fromEntries(Object.entries(content).map(([type, schema]) => [type, { schema }]))
+}
+
+export type DescribedRoute = Omit<Route, 'handle'> & {
+  readonly summary: string
+  readonly operation: Operation
+  readonly isThereAtStart?: boolean
+  readonly needsNoState?: true
+}
+
+/** Those that answer before, or instead of, the route; never in the form of its `problemReply`. */
+export function problemsBefore({ isThereAtStart }: DescribedRoute): ProblemCode[] {
+  return isThereAtStart ? [...ofMessages] : [...ofMessages, 'starting']
+}
+
+/** Those of a route itself. */
+export function problemsOf(route: DescribedRoute): ProblemCode[] {
+  const { method, path, access, operation, isThereAtStart, needsNoState } = route
+  const { parameters = [], isConditional, body, problems = [] } = operation
+  const codes: ProblemCode[] = ['internal']
+  const add = (isSo: boolean | undefined, ...more: ProblemCode[]) => isSo && codes.push(...more)
+  add(path.includes(':'), 'malformed_path')
+  // A node answers this when it is cut off from its cluster for too long.
+  add(!isThereAtStart && !needsNoState, 'storage_unavailable')
+  add(access !== 'public', 'not_authenticated', 'invalid_token')
+  add(method !== 'GET', 'cross_site')
+  add(access === 'write', 'insufficient_scope', ...ofChanges)
+  add(body !== undefined, ...ofBodies)
+  add(body?.isJsonObject, 'empty_body', 'invalid_json', 'not_an_object', 'invalid_input')
+  add(
+    parameters.some((parameter) => parameter.in === 'query'),
+    'invalid_input',
+  )
+  add(isConditional, 'stale_record')
+  add(isConditional && method !== 'GET', 'malformed_condition')
+  return [...new Set([...codes, ...problems])]
+}
+
+/** Groups codes by the status of their answers; both in the order of the table. */
+function byStatus(codes: readonly ProblemCode[]): Map<number, ProblemCode[]> {
+  const known = Object.keys(problemTypes) as ProblemCode[]
+  return Map.groupBy(
+    known.filter((code) => codes.includes(code)),
+    (code) => problemTypes[code].status,
+  )
 }

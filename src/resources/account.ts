@@ -1,5 +1,5 @@
 import type { Authenticator } from '../auth/authenticator.ts'
-import { faultOfChosen } from '../auth/chosen-secret.ts'
+import { faultOfChosen } from '../auth/secret.ts'
 import { type Fault, InvalidInputError } from '../errors.ts'
 import { BEARER_CHALLENGE } from '../http/header-fields.ts'
 import { jsonReply, type Reply, type Request, readJsonObject, textReply } from '../http/message.ts'

@@ -1,11 +1,11 @@
 import { listEnvelope } from '../exchange/json-format.ts'
-import { conditionIn, isUnchanged } from '../http/conditional.ts'
+import { conditionIn, isUnchanged } from '../http/header-fields.ts'
 import { JSON_TYPE, type Reply, type Request, readJsonObject } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import { KEPT_JSON_BYTES_MAX, POLL_WAIT_SECONDS_MAX, UNSTREAMED_BYTES_MAX } from '../limits.ts'
 import type { Parameter, ResponseDescription } from '../openapi/operation.ts'
 import type { Scheduler } from '../scheduler.ts'
-import { senderOf } from '../store/actor.ts'
+import { senderOf } from '../store/authorship.ts'
 import {
   type Configuration,
   parseConfigurationPatch,

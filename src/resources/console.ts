@@ -1,5 +1,4 @@
-import { isExpected, isUnchanged } from '../http/conditional.ts'
-import { qualityOf } from '../http/header-fields.ts'
+import { isExpected, isUnchanged, qualityOf } from '../http/header-fields.ts'
 import { type Reply, type Request, textReply } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import type { Parameter } from '../openapi/operation.ts'

@@ -1,5 +1,4 @@
-import { type LiveBody, LivePiece, type LiveSink } from '../http/live-body.ts'
-import { isStillAllowed, type Request } from '../http/message.ts'
+import { isStillAllowed, type LiveBody, LivePiece, type LiveSink, type Request } from '../http/message.ts'
 import {
   EVENTS_COMMENT_MS,
   EVENTS_LATE_LOOKS_MAX,
@@ -10,8 +9,17 @@ import {
 import type { LongWork } from '../scheduler.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import type { Filter } from '../store/record-filter.ts'
-import { type EventPiece, EventPieces, type EventPosition } from './event-pieces.ts'
-import { beginningText, COMMENT_TEXT, commentText, eventIdOf, placeNow, resetText } from './event-text.ts'
+import {
+  beginningText,
+  COMMENT_TEXT,
+  commentText,
+  type EventPiece,
+  EventPieces,
+  type EventPosition,
+  eventIdOf,
+  placeNow,
+  resetText,
+} from './event-text.ts'
 import { CredentialChecks, type WaitingCall, type WaitingCalls } from './waiting-calls.ts'
 
 /** The caller of the scheduler for what all streams share. */

@@ -8,14 +8,13 @@ import {
 } from '../exchange/export-formats.ts'
 import { callerKey, type KeptRecords, type Reply, type Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
-import { FAULTS_MAX } from '../limits.ts'
+import { FAULTS_MAX, SUMMARY_KEPT_BYTES_MAX } from '../limits.ts'
 import type { Content, Parameter } from '../openapi/operation.ts'
 import { refTo } from '../openapi/schemas.ts'
 import type { LongWork, Scheduler } from '../scheduler.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { counted, eitherOf } from '../text.ts'
 import { text } from './bodies.ts'
-import { ExportSummaries } from './export-summaries.ts'
 import { choice } from './parameters.ts'
 import { parseChoices } from './query.ts'
 import { defineResource } from './resource.ts'
@@ -131,4 +130,39 @@ function groupsHeader(names: readonly string[]): Record<string, string> {
 
 function essenceOf(mediaType: string): string {
   return mediaType.split(';')[0] ?? mediaType
+}
+
+interface Known {
+  readonly tag: string
+  readonly revision: number
+  readonly summary: ExportSummary | WeakRef<ExportSummary>
+}
+
+/**
+ * The last summary of each format: those who ask again before a change do not wait, and share its memory. A large one is
+ * shared while an export still needs it, and then forgotten.
+ */
+export class ExportSummaries {
+  readonly #known = new Map<ExportFormatName, Known>()
+
+  find(format: ExportFormatName, tag: string): ExportSummary | undefined {
+    const known = this.#known.get(format)
+    if (known?.tag !== tag) return undefined
+    return known.summary instanceof WeakRef ? known.summary.deref() : known.summary
+  }
+
+  /** @returns The summary to use: another caller may have made it meanwhile. */
+  keep(
+    format: ExportFormatName,
+    { tag, revision }: { readonly tag: string; readonly revision: number },
+    made: ExportSummary,
+  ): ExportSummary {
+    const known = this.find(format, tag)
+    if (known !== undefined) return known
+    const newest = this.#known.get(format)?.revision ?? 0
+    if (revision < newest) return made
+    const summary = made.notedBytes > SUMMARY_KEPT_BYTES_MAX ? new WeakRef(made) : made
+    this.#known.set(format, { tag, revision, summary })
+    return made
+  }
 }

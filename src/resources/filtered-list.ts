@@ -1,13 +1,12 @@
-import { isUnchanged } from '../http/conditional.ts'
+import { isUnchanged } from '../http/header-fields.ts'
 import { callerKey, type Reply, type Request } from '../http/message.ts'
-import { SEARCH_RECORDS_MAX, UNSTREAMED_BYTES_MAX } from '../limits.ts'
+import { SEARCH_COUNTS_MAX, SEARCH_RECORDS_MAX, UNSTREAMED_BYTES_MAX } from '../limits.ts'
 import type { LongWork, Scheduler } from '../scheduler.ts'
 import type { Configuration } from '../store/configuration.ts'
 import { compareBy } from '../store/configuration-index.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { type Filter, type Matcher, matcherOf, type Stretch, stretchOf } from '../store/record-filter.ts'
 import { sortInSlices } from '../store/slices.ts'
-import { CountMemory } from './count-memory.ts'
 import { type ListQuery, pageLinks } from './list-query.ts'
 import { CACHE_CONTROL, checkIfMatch, envelope, jsonOf, longBytesOf, streamed } from './list-reply.ts'
 import type { PageMemory } from './page-memory.ts'
@@ -209,4 +208,28 @@ function* scanRecords(
     yield
   }
   return { count: total ?? count, records }
+}
+
+/**
+ * How many records the latest searches found, for as long as no record changes: a 304 says so without a search, and the
+ * next page of a search does not look beyond its own end.
+ */
+export class CountMemory {
+  readonly #counts = new Map<string, number>()
+  /** The tag of the records that all of them are of. */
+  #tag = ''
+
+  find(search: string, tag: string): number | undefined {
+    return tag === this.#tag ? this.#counts.get(search) : undefined
+  }
+
+  /** Forgets the counts of another tag. */
+  add(search: string, tag: string, count: number): void {
+    if (tag !== this.#tag) this.#counts.clear()
+    this.#tag = tag
+    this.#counts.delete(search)
+    this.#counts.set(search, count)
+    const [oldest] = this.#counts.keys()
+    if (this.#counts.size > SEARCH_COUNTS_MAX && oldest !== undefined) this.#counts.delete(oldest)
+  }
 }

@@ -1,9 +1,13 @@
-import type { AuditTrail } from '../audit/audit-trail.ts'
-import { recordIfUnchanged } from '../audit/unchanged-import.ts'
+import { type AuditTrail, recordIfUnchanged } from '../audit/audit-trail.ts'
+import { recordMemoryMax } from '../budget.ts'
 import { InvalidInputError } from '../errors.ts'
-import { type ImportFormatName, importFormatNames } from '../exchange/import-formats.ts'
-import { createImportReader, type ImportReader } from '../exchange/import-reader.ts'
-import { conditionIn } from '../http/conditional.ts'
+import {
+  createImportReader,
+  type ImportFormatName,
+  type ImportReader,
+  importFormatNames,
+} from '../exchange/import-reader.ts'
+import { conditionIn } from '../http/header-fields.ts'
 import {
   callerKey,
   checkBodyType,
@@ -18,22 +22,22 @@ import type { JsonSchema } from '../json-schema.ts'
 import {
   FAULTS_MAX,
   IMPORT_BYTES_MAX,
+  IMPORT_MEMORY_SHARE,
   IMPORT_NAMES_LISTED_MAX,
   IMPORT_ROW_CHARACTERS_MAX,
   IMPORT_ROWS_MAX,
+  RECORDS_MEMORY_LEAST_BYTES,
 } from '../limits.ts'
 import type { Body, Parameter } from '../openapi/operation.ts'
 import { refTo } from '../openapi/schemas.ts'
-import { senderOf } from '../store/actor.ts'
+import { importModes, senderOf } from '../store/authorship.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
-import { importModes } from '../store/import-mode.ts'
 import { countsOf, type ImportPlan } from '../store/import-plan.ts'
 import type { ImportOutcome } from '../store/record-changes.ts'
-import { recordMemory } from '../store/record-room.ts'
+import { importMemoryMax, recordMemory } from '../store/record-room.ts'
 import { StaleListError } from '../store/refusals.ts'
 import { counted } from '../text.ts'
 import { json, text } from './bodies.ts'
-import { type ImportLimits, importLimitsFor } from './import-limits.ts'
 import { createImportSlot } from './import-slot.ts'
 import { CACHE_CONTROL } from './list-reply.ts'
 import { choice } from './parameters.ts'
@@ -203,4 +207,25 @@ function tried(plan: ImportPlan) {
   const modified = plan.modified.map(({ after }) => after)
   const names = { added: first(plan.added), modified: first(modified), removed: first(plan.removed) }
   return { dry_run: true, ...countsOf(plan), names }
+}
+
+interface ImportLimits {
+  /** Longest body. */
+  readonly bytesMax: number
+  /** Most memory for all that is made of its rows, in bytes. */
+  readonly memoryMax: number
+}
+
+/**
+ * What an import may have, so that none ends a server with little memory.
+ *
+ * @param taken Bytes that the records take.
+ * @param max Bytes that they may take.
+ */
+export function importLimitsFor(taken: number, max = recordMemoryMax()): ImportLimits {
+  const room = Math.max(max - taken, RECORDS_MEMORY_LEAST_BYTES)
+  return {
+    bytesMax: Math.min(IMPORT_BYTES_MAX, Math.floor(room * IMPORT_MEMORY_SHARE)),
+    memoryMax: importMemoryMax(taken, max),
+  }
 }

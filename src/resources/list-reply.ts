@@ -1,6 +1,6 @@
 import { piecesOf } from '../exchange/export.ts'
 import { listEnvelope } from '../exchange/json-format.ts'
-import { isExpected } from '../http/conditional.ts'
+import { isExpected } from '../http/header-fields.ts'
 import { JSON_TYPE, type Reply, type Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import { UNSTREAMED_BYTES_MAX } from '../limits.ts'

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { isExpected, isUnchanged } from '../http/conditional.ts'
+import { isExpected, isUnchanged } from '../http/header-fields.ts'
 import { JSON_TYPE, type Reply, type Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import { STREAM_PIECE_CHARACTERS } from '../limits.ts'

@@ -1,8 +1,7 @@
 import type { JsonSchema } from '../json-schema.ts'
 import { FILTER_CHARACTERS_MAX, LABELS_MAX } from '../limits.ts'
 import type { Parameter } from '../openapi/operation.ts'
-import { nameSchema } from '../store/field-schemas.ts'
-import { recordFields } from '../store/fields.ts'
+import { nameSchema, recordFields } from '../store/fields.ts'
 import { labelFilterSchema } from '../store/labels.ts'
 
 /** What the OpenAPI document says of parameters that several resources have. */

@@ -1,5 +1,4 @@
-import { tagsIn } from '../http/conditional.ts'
-import { parseWait } from '../http/header-fields.ts'
+import { parseWait, tagsIn } from '../http/header-fields.ts'
 import { callerKey, isStillAllowed, type Reply, type Request } from '../http/message.ts'
 import { POLL_WAIT_SECONDS_MAX, WAITING_CALLS_LOOK_MS } from '../limits.ts'
 import type { Scheduler } from '../scheduler.ts'

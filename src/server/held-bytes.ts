@@ -1,7 +1,6 @@
 import { callerKey } from '../http/message.ts'
 import { HELD_BYTES_KEPT_SHARE, HELD_STALLED_MS } from '../limits.ts'
-import type { Connection } from './connection.ts'
-import type { Connections } from './connections.ts'
+import type { Connection, Connections } from './connections.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 
 /** A part of an answer that its client has not taken yet, or a body that has not arrived as a whole. */

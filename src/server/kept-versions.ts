@@ -1,7 +1,6 @@
 import { callerKey, type KeptRecords, type Noted } from '../http/message.ts'
 import { KEPT_RECORD_BYTES } from '../limits.ts'
-import type { Connection } from './connection.ts'
-import type { Connections } from './connections.ts'
+import type { Connection, Connections } from './connections.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 
 /** The records of one revision, and the connections that read them, by caller. */

@@ -1,7 +1,7 @@
+import { CUT_OFF_LOG_PAUSE_MS } from '../limits.ts'
 import type { Log } from '../log.ts'
 import type { Scheduler } from '../scheduler.ts'
-import type { Connections } from './connections.ts'
-import type { createCutOff } from './cut-off.ts'
+import type { Connection, Connections } from './connections.ts'
 import type { HeldBytes } from './held-bytes.ts'
 import type { createRequestIds } from './incoming-request.ts'
 import type { Intake } from './intake.ts'
@@ -24,4 +24,17 @@ export interface ListenerParts {
   readonly fixedHeaders: readonly string[]
   readonly nameRequest: ReturnType<typeof createRequestIds>
   readonly cutOff: ReturnType<typeof createCutOff>
+}
+
+/** Closes connections to make room, counts them, and logs at most one per CUT_OFF_LOG_PAUSE_MS. */
+export function createCutOff(log: Log, metrics: RequestMetrics) {
+  let loggedMs = Number.NEGATIVE_INFINITY
+  return ({ socket, origin }: Connection, reason: string): void => {
+    socket.destroy()
+    metrics.cutOff.increment()
+    const now = performance.now()
+    if (now - loggedMs < CUT_OFF_LOG_PAUSE_MS) return
+    loggedMs = now
+    log.warn('connection_cut_off', { address: origin.address, reason })
+  }
 }

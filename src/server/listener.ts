@@ -1,16 +1,20 @@
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
 import type { RequestListener, Server } from 'node:http'
 import type { AddressInfo, Server as NetServer, Socket } from 'node:net'
 import { shareOf } from '../budget.ts'
+import {
+  CONNECTIONS_MAX,
+  DESCRIPTORS_RESERVED,
+  PLAIN_CONNECTION_BYTES,
+  TLS_CONNECTION_BYTES,
+} from '../limits.ts'
 import type { Log } from '../log.ts'
 import { type Family, gauge } from '../metrics/family.ts'
 import type { Scheduler } from '../scheduler.ts'
-import { createAnswering } from './answering.ts'
 import type { App } from './app.ts'
 import { Connections } from './connections.ts'
-import { createCutOff } from './cut-off.ts'
-import { findConnectionsLimit } from './descriptors.ts'
 import { HeldBytes } from './held-bytes.ts'
 import {
   beginInTurns,
@@ -22,11 +26,11 @@ import {
 import { createRequestIds } from './incoming-request.ts'
 import { Intake } from './intake.ts'
 import { KeptVersions } from './kept-versions.ts'
-import type { ListenerParts } from './listener-parts.ts'
+import { createCutOff, type ListenerParts } from './listener-parts.ts'
 import { type Trust, UNIX_PEER } from './proxy-trust.ts'
 import { createRawRefusals } from './raw-refusal.ts'
 import { RequestMetrics } from './request-metrics.ts'
-import { createRequestOrder } from './request-order.ts'
+import { createAnswering, createRequestOrder } from './request-order.ts'
 
 export interface ListenerOptions {
   readonly app: App
@@ -206,4 +210,34 @@ async function listening(server: NetServer, place: Place): Promise<void> {
 /** Resolves when the last connection has ended; at once if the server does not listen. */
 function closed(server: NetServer): Promise<void> {
   return new Promise((resolve) => server.close(() => resolve()))
+}
+
+/**
+ * Finds how many connections may be open at once, so that there is memory for more than them, and descriptors stay free
+ * for files, such as a snapshot. Only Linux tells of descriptors.
+ *
+ * @param isTls Whether they speak TLS.
+ * @param bytes Memory for all of them.
+ * @returns `openFiles` is the limit on open files, absent unless it lowers `connections`.
+ */
+export function findConnectionsLimit(
+  isTls: boolean,
+  bytes = shareOf('connections'),
+): { connections: number; openFiles?: number } {
+  const forMemory = Math.floor(bytes / (isTls ? TLS_CONNECTION_BYTES : PLAIN_CONNECTION_BYTES))
+  const connections = Math.min(CONNECTIONS_MAX, forMemory)
+  const openFiles = findOpenFilesMax()
+  if (openFiles === undefined) return { connections }
+  const free = openFiles - readdirSync('/proc/self/fd').length - DESCRIPTORS_RESERVED
+  return free >= connections ? { connections } : { connections: Math.max(1, free), openFiles }
+}
+
+/** The soft limit, which Node raises to the hard one at its start. */
+function findOpenFilesMax(): number | undefined {
+  try {
+    const soft = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
+    return soft === undefined ? undefined : Number(soft)
+  } catch {
+    return undefined
+  }
 }

@@ -1,7 +1,13 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import type { LiveBody, LivePiece, LiveSink } from '../http/live-body.ts'
-import { callerKey, isStillAllowed, type Reply } from '../http/message.ts'
+import {
+  callerKey,
+  isStillAllowed,
+  type LiveBody,
+  type LivePiece,
+  type LiveSink,
+  type Reply,
+} from '../http/message.ts'
 import { LINGER_MS, TAKING_TIMEOUT_MS, UNTAKEN_CHARACTER_BYTES } from '../limits.ts'
 import type { ShortWorkScheduler } from '../scheduler.ts'
 import type { HeldBytes } from './held-bytes.ts'

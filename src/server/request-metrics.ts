@@ -1,6 +1,4 @@
-import { Counter } from '../metrics/counter.ts'
-import { counter, type Family, gauge } from '../metrics/family.ts'
-import { Histogram } from '../metrics/histogram.ts'
+import { Counter, counter, type Family, gauge, Histogram } from '../metrics/family.ts'
 import { elapsedInTurn, readElapsed } from '../turn-clock.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 

@@ -1,10 +1,14 @@
-import type { RequestListener, ServerResponse } from 'node:http'
-import { callerKey } from '../http/message.ts'
-import type { Answer } from './answering.ts'
-import type { Connection } from './connection.ts'
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
+import { callerKey, type Reply } from '../http/message.ts'
+import { REFUSAL_PAUSE_MS } from '../limits.ts'
+import type { Log } from '../log.ts'
+import { type App, problemReply } from './app.ts'
+import type { Connection } from './connections.ts'
+import { findFramingFault } from './framing.ts'
 import { IncomingRequest } from './incoming-request.ts'
 import type { ListenerParts } from './listener-parts.ts'
 import { findOrigin, type Trust } from './proxy-trust.ts'
+import { writeReply } from './reply.ts'
 
 /** Answers the requests that Node's parser reads; on one connection one by one, in order (RFC 9112 section 9.3.2). */
 export function createRequestOrder(
@@ -67,4 +71,86 @@ export function createRequestOrder(
     connection.last = request
     answer(request.response.req, request, connection)
   }
+}
+
+/** Runs a request and sends the reply; does nothing on a connection that has ended. */
+type Answer = (incoming: IncomingMessage, request: IncomingRequest, connection: Connection) => void
+
+/** @param server Once it stops listening, each answer closes its connection. */
+export function createAnswering(
+  { connections, intake, metrics, scheduler, untaken, kept, log, fixedHeaders }: ListenerParts,
+  app: App,
+  server: Server,
+  hasAccessLog: boolean,
+): Answer {
+  return (incoming, request, connection) => {
+    if (connection.isClosing || connection.socket.destroyed) return
+    metrics.begin(request)
+    if (hasAccessLog) logWhenDone(request, log)
+    const fault = findFramingFault(incoming)
+    // Node's parser drops what follows a request for an upgrade.
+    const isUpgrade = incoming.headers.upgrade !== undefined
+    if (fault !== undefined || isUpgrade || !request.response.shouldKeepAlive) connection.isClosing = true
+    if (fault !== undefined) return send(request, connection, problemReply(fault))
+    const reply = app(request)
+    if (request.principal !== undefined) connections.trust(connection, callerKey(request))
+    if (reply instanceof Promise) void reply.then((value) => finish(request, connection, value))
+    else finish(request, connection, reply)
+  }
+
+  /** Delays a reply with `Retry-After`, so that a client that retries at once cannot keep the server busy. */
+  function finish(request: IncomingRequest, connection: Connection, reply: Reply) {
+    // Not known at once if the request came during the start.
+    if (request.principal !== undefined) connections.trust(connection, callerKey(request))
+    if (reply.headers['Retry-After'] === undefined) send(request, connection, reply)
+    else setTimeout(() => send(request, connection, reply), REFUSAL_PAUSE_MS)
+  }
+
+  /** A reply that cannot be sent ends its own connection only. */
+  function send(request: IncomingRequest, connection: Connection, reply: Reply) {
+    try {
+      const isLive = typeof reply.body === 'object' && 'begin' in reply.body
+      if (request.isBodyRefused || isLive || !server.listening) connection.isClosing = true
+      if (request.isBodyRefused || (connection.isClosing && connection.isStopped))
+        intake.drop(connection, callerKey(request))
+      const streamed = writeReply(request, reply, fixedHeaders, connection.isClosing, scheduler, untaken)
+      if (streamed === undefined) return metrics.end(request, reply.status)
+      const release = reply.keeps && kept.add(request, reply.keeps)
+      const end = () => {
+        release?.()
+        metrics.end(request, reply.status)
+        // Its head may have been sent before the drain, without `Connection: close`.
+        if (!server.listening) server.closeIdleConnections()
+      }
+      void streamed.catch((error: unknown) => logFailure(request, error)).then(end)
+    } catch (error) {
+      logFailure(request, error)
+      request.response.destroy()
+      metrics.end(request, 500)
+    }
+  }
+
+  function logFailure({ requestId }: IncomingRequest, error: unknown) {
+    log.error('reply_failed', {
+      request_id: requestId,
+      reason: error instanceof Error ? error.stack : String(error),
+    })
+  }
+}
+
+/** Logs a request once its answer is sent, or its connection closed. */
+export function logWhenDone(request: IncomingRequest, log: Log): void {
+  const { response } = request
+  response.once('close', () => {
+    log.info('request', {
+      request_id: request.requestId,
+      method: request.method,
+      path: request.path,
+      status: response.statusCode,
+      ms: Math.round((performance.now() - request.beganMs) * 10) / 10,
+      address: request.address,
+      account: request.principal?.name,
+      complete: response.writableFinished,
+    })
+  })
 }

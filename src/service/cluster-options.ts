@@ -1,5 +1,11 @@
-import type { OptionSpec } from './option-spec.ts'
-import { parseDuration, parseEtcdPrefix, parseEtcdUrls, parsePath, parseSwitch } from './option-values.ts'
+import {
+  type OptionSpec,
+  parseDuration,
+  parseEtcdPrefix,
+  parseEtcdUrls,
+  parsePath,
+  parseSwitch,
+} from './option-values.ts'
 
 /** Where the records are, if they are in an etcd cluster. */
 export const clusterOptionSpecs = {

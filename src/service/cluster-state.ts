@@ -1,15 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
-import { openClockFloor } from '../auth/clock-floor.ts'
+import { openClockFloor } from '../auth/clock.ts'
 import { writeInitialCredentials } from '../auth/initial-credentials.ts'
 import { prepareKeys, secondsOf } from '../auth/key-rotation.ts'
 import { createKey } from '../auth/keys.ts'
 import { accessCluster, type ClusterAccess } from '../cluster/cluster-access.ts'
-import { clusterCredentials } from '../cluster/cluster-credentials.ts'
-import { clusterDocuments } from '../cluster/cluster-documents.ts'
-import { raiseEpoch } from '../cluster/cluster-epoch.ts'
+import { clusterCredentials, clusterDocuments } from '../cluster/cluster-documents.ts'
 import { emptyNow } from '../cluster/cluster-error.ts'
-import { createMeta, storeIdOf } from '../cluster/cluster-meta.ts'
+import { createMeta, raiseEpoch, storeIdOf } from '../cluster/cluster-meta.ts'
 import { type ClusterState, readCluster } from '../cluster/cluster-reading.ts'
 import { type NewStore, startCluster } from '../cluster/cluster-start.ts'
 import { EtcdError } from '../cluster/etcd-error.ts'
@@ -18,13 +16,13 @@ import { openCluster } from '../cluster/etcd-storage.ts'
 import { isPassing } from '../cluster/gateway.ts'
 import type { WatchEvent } from '../cluster/messages.ts'
 import { listMissed } from '../cluster/missed-changes.ts'
-import { watchNodeKeys } from '../cluster/node-janitor.ts'
+import { watchNodeKeys } from '../cluster/node-entry.ts'
 import { RevokedKeys } from '../cluster/revoked-keys.ts'
 import { checkNoState, keepStoreOf, nodeOf } from '../folder/node-folder.ts'
 import { CLUSTER_START_PAUSE_MS } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { type FirstAccounts, givenVariables, makeFirstAccounts, readFirstStartValues } from './first-start.ts'
-import type { OpenedState, StateParts } from './opened-state.ts'
+import type { OpenedState, StateParts } from './folder-state.ts'
 
 export { accessCluster }
 
@@ -146,7 +144,7 @@ export async function openClusterState(
     if (listed === undefined) return { state: read }
     const { revision } = read.index
     if (listed.highest > revision) {
-      await raiseEpoch(gateway, keys, read, 0)
+      await raiseEpoch(gateway, keys, read.meta, 0)
       const next = await readCluster(gateway, keys)
       if (next === undefined) throw new Error('the prefix has become empty')
       return { state: next }

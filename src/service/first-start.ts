@@ -9,12 +9,10 @@ import {
   scopeOf,
 } from '../auth/accounts.ts'
 import { accountsDocument } from '../auth/accounts-file.ts'
-import { faultOfChosen } from '../auth/chosen-secret.ts'
 import { withCredentialsLock } from '../auth/credentials-lock.ts'
 import { type InitialCredentials, writeInitialCredentials } from '../auth/initial-credentials.ts'
 import { hashPassword } from '../auth/password.ts'
-import { digestSecret, generateSecret } from '../auth/secret.ts'
-import { isSet, readSecretVariable } from '../auth/secret-variable.ts'
+import { digestSecret, faultOfChosen, generateSecret, isSet, readSecretVariable } from '../auth/secret.ts'
 import { UsageError } from '../errors.ts'
 import { type DataFolder, dataFiles } from '../files/data-folder.ts'
 import { FULL_SCOPE } from '../http/scope.ts'

@@ -1,7 +1,6 @@
 import { ifPresent } from '../errors.ts'
-import type { DataPaths } from '../files/data-folder.ts'
+import { type DataPaths, ownerSocketPath, whyTooLong } from '../files/data-folder.ts'
 import type { FileSystem } from '../files/file-system.ts'
-import { ownerSocketPath, whyTooLong } from '../files/owner-socket.ts'
 import type { Log } from '../log.ts'
 import type { Listener } from '../server/listener.ts'
 import { describeOwner } from '../text.ts'

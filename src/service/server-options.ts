@@ -1,7 +1,8 @@
 import { logLevels } from '../log-events.ts'
 import { clusterOptionSpecs } from './cluster-options.ts'
-import type { OptionSpec, ParsedOptions } from './option-spec.ts'
 import {
+  type OptionSpec,
+  type ParsedOptions,
   parseBasePath,
   parseChoice,
   parseDuration,

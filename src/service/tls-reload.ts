@@ -1,8 +1,8 @@
 import type { X509Certificate } from 'node:crypto'
 import { ConnbookError } from '../errors.ts'
 import type { Log } from '../log.ts'
-import { warnOfDates } from './certificate-validity.ts'
 import type { Service } from './service.ts'
+import { warnOfDates } from './start-checks.ts'
 import { readTlsFiles, type TlsPaths } from './tls-files.ts'
 
 /** Reads certificate and key again; an error is logged and changes nothing. */

@@ -1,5 +1,5 @@
 import type { Family } from '../metrics/family.ts'
-import type { Actor, Asker } from './actor.ts'
+import type { Actor, Asker, ImportMode } from './authorship.ts'
 import type { Change } from './change.ts'
 import type { LogState } from './change-log.ts'
 import {
@@ -9,7 +9,6 @@ import {
   type NewConfiguration,
 } from './configuration.ts'
 import type { Sort } from './configuration-index.ts'
-import type { ImportMode } from './import-mode.ts'
 import { listTag } from './list-tag.ts'
 import type { RecentChanges } from './recent-changes.ts'
 import type { ExpectedTag, ImportOutcome, RecordChanges } from './record-changes.ts'

@@ -9,7 +9,37 @@ import {
   USERNAME_CHARACTERS_MAX,
 } from '../limits.ts'
 import { checkText, kindOf } from '../text.ts'
-import { hostnameSchema, nameSchema, portSchema, usernameSchema } from './field-schemas.ts'
+
+/** The characters of Unicode category Cc, in ranges: not every validator knows `\p`. */
+const CONTROLS = '\\u0000-\\u001f\\u007f-\\u009f'
+/** Other characters of ASCII than those of a DNS name. */
+const NOT_IN_DNS = '\\u0000-,/:-@[-^`{-\\u009f'
+export const nameSchema: JsonSchema = {
+  ...textSchema(NAME_CHARACTERS_MAX),
+  description:
+    'Unique and case sensitive. Any Unicode but control characters and lone surrogates; neither `.` nor `..`.',
+  pattern: `^(?!\\.{1,2}$)[^${CONTROLS}]*$`,
+  examples: ['web1'],
+}
+const hostnameSchema: JsonSchema = {
+  ...textSchema(HOSTNAME_CHARACTERS_MAX),
+  description:
+    'A DNS name, an IPv4 address, or an IPv6 address with or without brackets; no port. A DNS name has labels of 1 to 63 characters that neither begin nor end with `-`, the last not all digits; an international name must convert to ASCII.',
+  pattern: `^(?:[^${NOT_IN_DNS}]+|\\[?(?=[^:]*:[^:]*:)[0-9A-Fa-f:.]+(?:%[^${CONTROLS} ]+)?\\]?)$`,
+  examples: ['web1.example.net'],
+}
+const portSchema: JsonSchema = {
+  type: 'integer',
+  minimum: PORT_MIN,
+  maximum: PORT_MAX,
+  description: 'An integer; `"22"` is a string.',
+  examples: [22],
+}
+const usernameSchema: JsonSchema = {
+  ...textSchema(USERNAME_CHARACTERS_MAX),
+  description: 'Any Unicode but control characters and lone surrogates.',
+  examples: ['deploy'],
+}
 
 /** One field of a record. */
 interface Field {
@@ -136,4 +166,9 @@ function checkDnsName(value: string): string | undefined {
   }
   if (/^\d+$/.test(labels.at(-1) ?? '')) return 'must be an IPv4 address, or not end in a label of digits'
   return undefined
+}
+
+/** What `checkText` demands. */
+function textSchema(charactersMax: number): JsonSchema {
+  return { type: 'string', minLength: 1, maxLength: charactersMax, pattern: `^[^${CONTROLS}]*$` }
 }

@@ -1,8 +1,8 @@
 import { OverloadedError, StorageUnavailableError } from '../errors.ts'
 import { WAITING_CHANGES_MAX } from '../limits.ts'
 import type { LongWork, Scheduler } from '../scheduler.ts'
-import type { Asker } from './actor.ts'
-import { CHANGES } from './long-works.ts'
+import type { Asker } from './authorship.ts'
+import { CHANGES } from './slices.ts'
 
 interface Waiting {
   readonly pass: () => void

@@ -2,12 +2,11 @@ import { recordMemoryMax } from '../budget.ts'
 import { OvertakenError, StorageUnavailableError, TooManyChangesError } from '../errors.ts'
 import { runAtOnce, type Scheduler } from '../scheduler.ts'
 import { timestamp } from '../timestamp.ts'
-import type { Actor, Asker } from './actor.ts'
+import type { Actor, Asker, ImportMode } from './authorship.ts'
 import { type Change, recordsOf } from './change.ts'
 import type { ChangeLog } from './change-log.ts'
 import type { Configuration, ImportedConfiguration } from './configuration.ts'
 import type { ConfigurationIndex } from './configuration-index.ts'
-import type { ImportMode } from './import-mode.ts'
 import {
   type ImportPlan,
   planImport,
@@ -19,7 +18,6 @@ import {
 import { stepsOfLabels } from './labels.ts'
 import { LargeImportGate } from './large-import-gate.ts'
 import { listTag } from './list-tag.ts'
-import { CHANGES, TRIALS } from './long-works.ts'
 import {
   checkOf,
   checkTag,
@@ -31,6 +29,7 @@ import {
 } from './record-changes.ts'
 import { RecordRoom } from './record-room.ts'
 import type { Records } from './records.ts'
+import { CHANGES, TRIALS } from './slices.ts'
 import { StagedNames } from './staged-names.ts'
 
 /**

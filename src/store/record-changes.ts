@@ -1,8 +1,7 @@
-import type { Actor, Asker } from './actor.ts'
+import type { Actor, Asker, ImportMode } from './authorship.ts'
 import type { Alteration, Change } from './change.ts'
 import type { CheckChange } from './change-log.ts'
 import type { Configuration, ImportedConfiguration } from './configuration.ts'
-import type { ImportMode } from './import-mode.ts'
 import type { ImportPlan } from './import-plan.ts'
 import { StaleListError } from './refusals.ts'
 

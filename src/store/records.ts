@@ -2,9 +2,8 @@ import type { LongWork, Scheduler } from '../scheduler.ts'
 import type { Change } from './change.ts'
 import type { Configuration } from './configuration.ts'
 import type { ConfigurationIndex, Sort } from './configuration-index.ts'
-import { CHANGES, ORDERS } from './long-works.ts'
 import { RecentChanges } from './recent-changes.ts'
-import { SLICE_STEPS } from './slices.ts'
+import { CHANGES, ORDERS, SLICE_STEPS } from './slices.ts'
 
 /** Called after each durable change, with the record as it was before it; must not throw. */
 export type DurableListener = (change: Change, revision: number, before: Configuration | undefined) => void

@@ -1,4 +1,11 @@
-import type { LongWork } from '../scheduler.ts'
+import { FOR_ALL, type LongWork } from '../scheduler.ts'
+
+/** Plans, encodes and applies a large import, for which all other changes wait. */
+export const CHANGES = FOR_ALL
+/** Makes orders, for which lists wait. */
+export const ORDERS = 'orders'
+/** Plans imports that are only tried. */
+export const TRIALS = 'trials'
 
 /** Steps of long work between two yields; a step takes about a microsecond. */
 export const SLICE_STEPS = 500

@@ -7,7 +7,7 @@ import { readChapterNamed } from '../manual/published.ts'
 
 describe('the chapter on the audit trail', () => {
   it('names every event that can be in it, and no other', async () => {
-    const source = await readFile(join(import.meta.dirname, '../../src/audit/audit-event.ts'), 'utf8')
+    const source = await readFile(join(import.meta.dirname, '../../src/audit/audit-line.ts'), 'utf8')
     const type = /export type AuditEvent =((?:\s+\| '\w+')+)/.exec(source)?.[1] ?? assert.fail('no type')
     const events = ['lines_lost', ...Array.from(type.matchAll(/'(\w+)'/g), ([, event = '']) => event)]
     const table = /\n## Every event\n(.*?)\n## /s.exec(readChapterNamed('audit'))?.[1] ?? ''

@@ -3,10 +3,14 @@ import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { addAccount, changeSecret, removeAccount } from '../../src/auth/accounts.ts'
+import { createPasswordChanges, readOwner } from '../../src/auth/authenticator.ts'
 import { hashPassword } from '../../src/auth/password.ts'
 import { createSigningKey, verifyToken } from '../../src/auth/signed-token.ts'
-import { VERIFIED_TOKENS_MAX } from '../../src/limits.ts'
+import { InvalidInputError } from '../../src/errors.ts'
+import { PASSWORD_CHANGES_MAX, PASSWORD_CHANGES_WINDOW_MS, VERIFIED_TOKENS_MAX } from '../../src/limits.ts'
+import { systemAccount } from '../../src/system-account.ts'
 import { eventually } from '../support/eventually.ts'
+import { holdClock } from '../support/held-clock.ts'
 import { caller } from '../support/message.ts'
 import {
   asBearer,
@@ -374,4 +378,49 @@ it('changes no password with a session whose key was revoked while the password 
   })
   const request = asCookie(await logIn())
   assert.equal(await authenticator.changePassword(request, user.secret, 'quite another one'), 'session_ended')
+})
+
+describe('changes of a password', () => {
+  it('are limited for each user, until the time is over', () => {
+    const clock = holdClock()
+    const changes = createPasswordChanges(clock.make())
+    for (let i = 0; i < PASSWORD_CHANGES_MAX; i++) changes.take('one')
+    clock.advance(PASSWORD_CHANGES_WINDOW_MS - 1)
+    const refusal = { code: 'overloaded', headers: { 'Retry-After': '1' } }
+    assert.throws(() => changes.take('one'), refusal)
+    changes.take('another')
+    clock.advance(1)
+    changes.take('one')
+  })
+})
+
+const owner = (headers: Record<string, string>) => readOwner({ headers })
+
+describe('readOwner', () => {
+  it('reads the system account and the command that the caller names', () => {
+    assert.deepEqual(owner({ 'connbook-account': 'j%C3%B6rg', 'connbook-command': 'user%20add' }), {
+      kind: 'command',
+      name: 'jörg',
+      command: 'user add',
+      scope: 'read write',
+    })
+  })
+
+  it('names the account of the server, and no command, for a caller that names neither', () => {
+    const { name, command } = owner({})
+    assert.deepEqual([name, command], [systemAccount(), 'http'])
+  })
+
+  it('refuses names that the audit trail could not show, and tells which', () => {
+    const bad = ['', '%ff', 'a%0Ab', 'a%00', 'x'.repeat(256)]
+    for (const text of bad) {
+      for (const field of ['connbook-account', 'connbook-command']) {
+        assert.throws(
+          () => owner({ [field]: text }),
+          (error) => error instanceof InvalidInputError && error.faults[0]?.field === field,
+          `${field}: ${text}`,
+        )
+      }
+    }
+  })
 })

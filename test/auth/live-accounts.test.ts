@@ -7,17 +7,21 @@ import {
   addAccount,
   changeSecret,
   findAccount,
+  noAccounts,
   removeAccount,
 } from '../../src/auth/accounts.ts'
 import { withCredentialsLock } from '../../src/auth/credentials-lock.ts'
+import { folderCredentials } from '../../src/auth/folder-credentials.ts'
+import { findMissingAccess, warnOfMissingAccess } from '../../src/auth/live-accounts.ts'
 import { dummyHash } from '../../src/auth/password.ts'
 import { digestSecret } from '../../src/auth/secret.ts'
 import { StorageFullError, StorageUnavailableError } from '../../src/errors.ts'
 import { writeAtomicFile } from '../../src/files/atomic-file.ts'
-import { dataFiles } from '../../src/files/data-folder.ts'
+import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
 import { realFileSystem } from '../../src/files/file-system.ts'
 import { CREDENTIALS_POLL_MS } from '../../src/limits.ts'
 import { failOn } from '../support/failing-files.ts'
+import { createMemoryLog } from '../support/memory-log.ts'
 import { assertKeptWhileDamaged, followedAccounts, one, two } from './followed-accounts.ts'
 
 describe('followAccounts', () => {
@@ -153,4 +157,27 @@ describe('the end of all credentials of an account', () => {
       assert.deepEqual([live.find('client', 'one')?.generation, await document.read()], [1, one])
     })
   }
+})
+
+const reader = addAccount(noAccounts, 'client', 'probe', 'sha256:x', 'read')
+
+const writer = addAccount(reader, 'client', 'deploy', 'sha256:x')
+
+describe('missing accounts', () => {
+  it('are found when there are none, and when all are read-only', () => {
+    assert.equal(findMissingAccess(noAccounts), 'log_in')
+    assert.equal(findMissingAccess(reader), 'change')
+    assert.equal(findMissingAccess(writer), undefined)
+    assert.equal(findMissingAccess(addAccount(reader, 'user', 'eve', 'sha256:x')), undefined)
+  })
+
+  it('are logged, with the command that adds one', () => {
+    const log = createMemoryLog()
+    const { addingCommand } = folderCredentials(dataPaths('/a b'))
+    for (const accounts of [noAccounts, reader, writer]) warnOfMissingAccess(accounts, addingCommand, log)
+    assert.equal(log.lines.length, 2)
+    assert.match(log.lines[0] ?? '', /"level":"warn","event":"nobody_can_log_in"/)
+    assert.match(log.lines[1] ?? '', /"level":"warn","event":"nobody_can_change"/)
+    for (const line of log.lines) assert.match(line, /run: connbook user add NAME --data '\/a b'/)
+  })
 })

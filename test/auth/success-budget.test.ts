@@ -1,7 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createSuccessBudget } from '../../src/auth/success-budget.ts'
+import { createSuccessBudget } from '../../src/auth/attempt-log.ts'
 import {
   ACCOUNT_SUCCESSES_LISTED_MAX,
   ALL_SUCCESSES_LISTED_MAX,

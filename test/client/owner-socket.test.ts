@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { socketEndpoint } from '../../src/client/endpoint.ts'
 import { findOwnerSocket } from '../../src/client/owner-socket.ts'
-import { ownerSocketPath } from '../../src/files/owner-socket.ts'
+import { ownerSocketPath } from '../../src/files/data-folder.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const OTHER = 65_534

@@ -9,7 +9,7 @@ import { accessCluster, type ClusterAccess } from '../../src/cluster/cluster-acc
 import { restoreCluster } from '../../src/cluster/cluster-backup.ts'
 import { EtcdError } from '../../src/cluster/etcd-error.ts'
 import type { Gateway } from '../../src/cluster/gateway.ts'
-import { put, remove } from '../../src/cluster/requests.ts'
+import { put, remove } from '../../src/cluster/messages.ts'
 import { realFileSystem } from '../../src/files/file-system.ts'
 import { readBackup } from '../../src/folder/backup-document.ts'
 import { CLUSTER_SMALL_RECORDS } from '../../src/limits.ts'

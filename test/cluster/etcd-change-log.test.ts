@@ -4,8 +4,8 @@ import { describe, it, type TestContext } from 'node:test'
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
 import { type ClusterState, readCluster } from '../../src/cluster/cluster-reading.ts'
 import { EtcdChangeLog } from '../../src/cluster/etcd-change-log.ts'
+import { put } from '../../src/cluster/messages.ts'
 import { encodeNodeEntry, parseNodeEntry } from '../../src/cluster/node-entry.ts'
-import { put } from '../../src/cluster/requests.ts'
 import {
   FolderInUseError,
   OutcomeUnknownError,

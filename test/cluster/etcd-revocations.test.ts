@@ -1,7 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { RememberedClock } from '../../src/auth/clock-floor.ts'
+import { RememberedClock } from '../../src/auth/clock.ts'
 import { ClusterKeys } from '../../src/cluster/cluster-keys.ts'
 import { EtcdRevocations } from '../../src/cluster/etcd-revocations.ts'
 import { RevokedKeys } from '../../src/cluster/revoked-keys.ts'

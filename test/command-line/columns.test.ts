@@ -1,7 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { align, alignColumns, wrap } from '../../src/command-line/columns.ts'
+import { align, alignColumns, createStreamedTable, linesOf, wrap } from '../../src/command-line/columns.ts'
 import { plainStyle } from '../support/plain-style.ts'
 
 describe('columns', () => {
@@ -42,5 +42,54 @@ describe('columns', () => {
 
   it('may be fewer in a row than in others', () => {
     assert.deepEqual(align([['a'], ['bb', 'c'], []]), ['a', 'bb  c', ''])
+  })
+})
+
+const style = { isTerminal: true, isBold: false, columns: 80 }
+
+const rowsOf = (count: number, cell = 'a') => Array.from({ length: count }, () => [cell, 'b'])
+
+describe('a table that is shown while its rows come', () => {
+  it('waits for 1,000 rows, or for the end of fewer, and then has columns as wide as they need', () => {
+    const table = createStreamedTable(['NAME', 'B'], style)
+    assert.equal(table.add(rowsOf(998)), '')
+    assert.equal(table.add(rowsOf(1, 'wide 字')), '')
+    const lines = table.add(rowsOf(2)).split('\n')
+    assert.deepEqual(lines.slice(0, 2), ['NAME     B', 'a        b'])
+    assert.deepEqual(lines.slice(999), ['wide 字  b', 'a        b', 'a        b', ''])
+    assert.equal(table.end(), '')
+
+    const short = createStreamedTable(['NAME', 'B'], style)
+    assert.equal(short.add(rowsOf(2)), '')
+    assert.equal(short.end(), 'NAME  B\na     b\na     b\n')
+    assert.equal(short.end(), '')
+  })
+
+  it('shows later rows at once; a wider cell moves what follows it', () => {
+    const table = createStreamedTable(['N', 'B'], style)
+    table.add(rowsOf(1_000))
+    assert.equal(
+      table.add([
+        ['wider', 'b'],
+        ['a', 'b', 'more'],
+        ['a', ''],
+      ]),
+      'wider  b\na  b  more\na\n',
+    )
+    assert.equal(table.end(), '')
+  })
+
+  it('has a bold heading where that is wanted, and nothing at all without rows', () => {
+    const table = createStreamedTable(['N', 'B'], { ...style, isBold: true })
+    table.add(rowsOf(1))
+    assert.equal(table.end(), '\u001b[1mN  B\u001b[22m\na  b\n')
+    assert.equal(createStreamedTable(['N'], style).end(), '')
+  })
+})
+
+describe('linesOf', () => {
+  it('ends each text with a newline', () => {
+    assert.equal(linesOf(['a', '', 'b']), 'a\n\nb\n')
+    assert.equal(linesOf([]), '')
   })
 })

@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process'
 import { describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import * as fc from 'fast-check'
-import { spellForBash, splitTyped } from '../../src/command-line/shell-words.ts'
+import { spellForBash, splitTyped } from '../../src/commands/complete.ts'
 import { casesOfSlow, holdLaterFor } from '../support/properties/hold-property.ts'
 
 const run = promisify(execFile)

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { it } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { readInput } from '../../src/commands/import-input.ts'
+import { readInput } from '../../src/commands/import-records.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 it('the input of an import is unpacked when it is gzip, also from a pipe', async (t) => {

@@ -5,7 +5,7 @@ import { chmod, chown, lstat, readdir, readFile, rm, stat, writeFile } from 'nod
 import { dirname, join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
-import { ownerSocketPath } from '../../src/files/owner-socket.ts'
+import { ownerSocketPath } from '../../src/files/data-folder.ts'
 import { getToken } from '../support/api.ts'
 import { missing } from '../support/debian.ts'
 import { runExecutable, startExecutable } from '../support/executable.ts'

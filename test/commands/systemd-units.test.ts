@@ -3,8 +3,13 @@ import assert from 'node:assert/strict'
 import { basename, join } from 'node:path'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import { quoteCommandLine } from '../../src/commands/systemd-text.ts'
-import { serviceUnit, socketUnit } from '../../src/commands/systemd-units.ts'
+import {
+  escapeSpecifiers,
+  quoteCommandLine,
+  quoteWord,
+  serviceUnit,
+  socketUnit,
+} from '../../src/commands/systemd-units.ts'
 import { UsageError } from '../../src/errors.ts'
 import { codePoint } from '../support/properties/texts.ts'
 import { parse, service, valuesOf, wordsOf } from './unit-text.ts'
@@ -174,5 +179,29 @@ describe('quoteCommandLine', () => {
       }),
       { numRuns: 2_000 },
     )
+  })
+})
+
+describe('text in a unit', () => {
+  it('has no specifier that systemd would replace', () => {
+    assert.equal(escapeSpecifiers('100%n of %'), '100%%n of %%')
+  })
+
+  it('is quoted when it has special characters, with its own quotes escaped', () => {
+    const words: Record<string, string> = {
+      '/srv/a-b_c.d': '/srv/a-b_c.d',
+      '50%': '50%%',
+      'a b': '"a b"',
+      '': '""',
+      'a"b\\c': '"a\\"b\\\\c"',
+      "it's": '"it\'s"',
+      'a;b': '"a;b"',
+      é: '"é"',
+    }
+    for (const [word, quoted] of Object.entries(words)) assert.equal(quoteWord(word), quoted)
+  })
+
+  it('has its dollars escaped in the arguments of a command line, but not in the program', () => {
+    assert.equal(quoteCommandLine(['/a$b', '--data=$HOME', 'a b$']), '/a$b --data=$$HOME "a b$$"')
   })
 })

@@ -2,8 +2,14 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { axisTicks, formatFigure } from '../../src/console/figure-text.ts'
-import { bucketsOf, findValue, growth, quantileOf, sumBy } from '../../src/console/metrics-figures.ts'
-import { parseMetrics } from '../../src/console/metrics-text.ts'
+import {
+  bucketsOf,
+  findValue,
+  growth,
+  parseMetrics,
+  quantileOf,
+  sumBy,
+} from '../../src/console/metrics-figures.ts'
 import { ALL_ROUTES, answerTimes, figures, routesIn } from '../../src/console/operation-figures.ts'
 import { LOOK_MS, OperationRecord, SPAN_MS } from '../../src/console/operation-record.ts'
 import { METRICS_KEPT_MS } from '../../src/limits.ts'

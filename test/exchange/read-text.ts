@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import type { ImportFormatName } from '../../src/exchange/import-formats.ts'
-import { createImportReader } from '../../src/exchange/import-reader.ts'
+import { createImportReader, type ImportFormatName } from '../../src/exchange/import-reader.ts'
 
 /** Reads bytes in pieces of the given length. */
 export function read(

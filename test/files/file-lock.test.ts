@@ -4,7 +4,7 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
-import { lockFile } from '../../src/files/file-lock.ts'
+import { lockFile, waitForLock } from '../../src/files/file-lock.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 describe('a file lock', () => {
@@ -47,5 +47,25 @@ describe('a file lock', () => {
     const lock = lockFile(path)
     assert.ok(lock)
     lock.release()
+  })
+})
+
+const lock = { release() {} }
+
+describe('waitForLock', () => {
+  it('takes a free lock at once, and one that becomes free when it does', async () => {
+    for (const held of [0, 1, 3]) {
+      let tries = 0
+      const taken = await waitForLock(async () => (tries++ < held ? undefined : lock))
+      assert.deepEqual([taken, tries], [lock, held + 1])
+    }
+  })
+
+  it('does not hide why a lock cannot be taken', async () => {
+    const broken = new Error('no disk')
+    await assert.rejects(
+      waitForLock(() => Promise.reject(broken)),
+      broken,
+    )
   })
 })

@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { lockFile } from '../../src/files/file-lock.ts'
-import { describeLockHolder } from '../../src/files/lock-holder.ts'
+import { describeLockHolder } from '../../src/files/processes.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const module = new URL('../../src/files/file-lock.ts', import.meta.url).href

@@ -4,8 +4,13 @@ import { appendFile, readdir, readFile, rm, truncate, writeFile } from 'node:fs/
 import { describe, it, type TestContext } from 'node:test'
 import { type DataPaths, dataFiles, dataPaths } from '../../src/files/data-folder.ts'
 import { examineFolder } from '../../src/folder/examination.ts'
-import { findRecovery, NewerFolderError, type Recovery, recoverState } from '../../src/folder/recovery.ts'
-import { describeRecovery } from '../../src/folder/recovery-report.ts'
+import {
+  describeRecovery,
+  findRecovery,
+  NewerFolderError,
+  type Recovery,
+  recoverState,
+} from '../../src/folder/recovery.ts'
 import { newerVersion } from '../faults/damage/damage-kinds.ts'
 import { createFailingFiles, failOn } from '../support/failing-files.ts'
 import { draft, openStore, someone } from '../support/store.ts'

@@ -2,7 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import { conditionIn, isExpected, isUnchanged } from '../../src/http/conditional.ts'
+import { conditionIn, isExpected, isUnchanged } from '../../src/http/header-fields.ts'
 import { holdFor } from '../support/properties/hold-property.ts'
 import { headerText, joined, withoutBlanks } from '../support/properties/texts.ts'
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ExportFormat } from '../../src/exchange/export-format.ts'
 import { exportFormats } from '../../src/exchange/export-formats.ts'
-import { importFormatNames } from '../../src/exchange/import-formats.ts'
+import { importFormatNames } from '../../src/exchange/import-reader.ts'
 import { fieldNames } from '../../src/store/fields.ts'
 import { readChapterNamed } from './published.ts'
 

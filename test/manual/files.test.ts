@@ -1,8 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { auditFiles, dataFiles } from '../../src/files/data-folder.ts'
-import { OWNER_SOCKET } from '../../src/files/owner-socket.ts'
+import { auditFiles, dataFiles, OWNER_SOCKET } from '../../src/files/data-folder.ts'
 import { AUDIT_FILE_BYTES_MAX, SNAPSHOT_JOURNAL_BYTES_MIN } from '../../src/limits.ts'
 import { readChapterNamed } from './published.ts'
 

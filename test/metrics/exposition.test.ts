@@ -1,10 +1,8 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { Counter } from '../../src/metrics/counter.ts'
 import { formatMetrics } from '../../src/metrics/exposition.ts'
-import type { Family, Sample } from '../../src/metrics/family.ts'
-import { Histogram } from '../../src/metrics/histogram.ts'
+import { Counter, type Family, Histogram, type Sample } from '../../src/metrics/family.ts'
 
 function gauge(...samples: Sample<number>[]): Family {
   return { name: 'g', help: 'Help.', type: 'gauge', samples: () => samples }

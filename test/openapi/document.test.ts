@@ -6,7 +6,7 @@ import formats from 'ajv-formats'
 import { type ProblemCode, problemTypes } from '../../src/http/problem-types.ts'
 import { IMPORT_ROWS_MAX, LABELS_MAX, PAGE_RECORDS_MAX } from '../../src/limits.ts'
 import { templateOf } from '../../src/openapi/document.ts'
-import { problemsBefore, problemsOf } from '../../src/openapi/problems.ts'
+import { problemsBefore, problemsOf } from '../../src/openapi/responses.ts'
 import { describeRoutes, routes } from '../../src/resources/routes.ts'
 
 /** There is no route then, or nobody to answer. */

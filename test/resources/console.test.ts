@@ -1,7 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { ownerSocketPath } from '../../src/files/owner-socket.ts'
+import { ownerSocketPath } from '../../src/files/data-folder.ts'
 import type { Request } from '../../src/http/message.ts'
 import { consoleHandlers } from '../../src/resources/console.ts'
 import { readConsole } from '../../src/resources/console-files.ts'

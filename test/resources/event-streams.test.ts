@@ -1,8 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import type { LivePiece, LiveSink } from '../../src/http/live-body.ts'
-import type { Request } from '../../src/http/message.ts'
+import type { LivePiece, LiveSink, Request } from '../../src/http/message.ts'
 import { Problem } from '../../src/http/problem.ts'
 import {
   EVENTS_COMMENT_MS,

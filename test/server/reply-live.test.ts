@@ -5,7 +5,7 @@ import { createServer, get, type IncomingMessage, type ServerResponse } from 'no
 import { type AddressInfo, connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, it, type TestContext } from 'node:test'
-import { type LiveBody, LivePiece, type LiveSink } from '../../src/http/live-body.ts'
+import { type LiveBody, LivePiece, type LiveSink } from '../../src/http/message.ts'
 import { Connections } from '../../src/server/connections.ts'
 import { HeldBytes } from '../../src/server/held-bytes.ts'
 import type { IncomingRequest } from '../../src/server/incoming-request.ts'

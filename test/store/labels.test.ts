@@ -8,8 +8,14 @@ import {
   parseConfigurationPatch,
   parseNewConfiguration,
 } from '../../src/store/configuration.ts'
-import { areSameLabels, changedLabels, faultsOfLabels, labelOf, mergeLabels } from '../../src/store/labels.ts'
-import { sharedLabels } from '../../src/store/shared-labels.ts'
+import {
+  areSameLabels,
+  changedLabels,
+  faultsOfLabels,
+  labelOf,
+  mergeLabels,
+  sharedLabels,
+} from '../../src/store/labels.ts'
 import { draft } from '../support/store.ts'
 
 const many = (count: number, value = '') =>

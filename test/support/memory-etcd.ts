@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict'
 import { EtcdError, type EtcdReason } from '../../src/cluster/etcd-error.ts'
 import type { Gateway, Watched } from '../../src/cluster/gateway.ts'
-import type {
-  KeyValue,
-  OperationAnswer,
-  RangeAnswer,
-  Transaction,
-  TransactionAnswer,
-  WatchEvent,
-  WatchMessage,
+import {
+  type KeyValue,
+  type OperationAnswer,
+  type RangeAnswer,
+  rangeBody,
+  type Transaction,
+  type TransactionAnswer,
+  transactionBody,
+  type WatchEvent,
+  type WatchMessage,
 } from '../../src/cluster/messages.ts'
-import { rangeBody, transactionBody } from '../../src/cluster/requests.ts'
 
 /** What a test makes of a transaction: its answer or its request is lost, or etcd refuses it. */
 export type Mishap = 'answer lost' | 'request lost' | EtcdReason

@@ -1,5 +1,5 @@
-import { askForRecord } from '../../client/one-record.ts'
-import { listPath } from '../../client/paths.ts'
+import { listPath } from '../../client/endpoint.ts'
+import { askForRecord } from '../../client/served-record.ts'
 import { defineCommand } from '../../command-line/command.ts'
 import { bodyOf, JSON_BODY, makeChange, quoted } from './changes.ts'
 import { clientExitCodes } from './client-exit-codes.ts'

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { readSecretVariable } from '../../auth/secret-variable.ts'
+import { readSecretVariable } from '../../auth/secret.ts'
 import { UnreachableError } from '../../client/call.ts'
 import { type Client, createClient } from '../../client/client.ts'
 import {
@@ -11,6 +11,7 @@ import {
   tokenCredential,
 } from '../../client/credential.ts'
 import {
+  clientVariables,
   DEFAULT_URL,
   ENDPOINT_FORMS,
   type Endpoint,
@@ -20,13 +21,12 @@ import {
 } from '../../client/endpoint.ts'
 import { type Login, type Logins, loginsOf } from '../../client/logins.ts'
 import { findOwnerSocket } from '../../client/owner-socket.ts'
-import { clientVariables } from '../../client/variables.ts'
 import type { CommandContext, CommandInput } from '../../command-line/command.ts'
 import type { Options } from '../../command-line/options.ts'
 import { ConnbookError, UsageError } from '../../errors.ts'
-import { checkNoDanglingLink } from '../../files/dangling-link.ts'
 import { dataPaths } from '../../files/data-folder.ts'
 import { realFileSystem } from '../../files/file-system.ts'
+import { checkNoDanglingLink } from '../../files/refusal.ts'
 import { commandActor } from '../../folder/command-audit.ts'
 import { hasData } from '../../folder/used-folder.ts'
 import { givenVariables } from '../../service/first-start.ts'

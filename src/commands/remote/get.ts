@@ -1,5 +1,5 @@
-import { type AnsweredRecord, readRecord } from '../../client/one-record.ts'
 import { OtherAnswerError } from '../../client/refused.ts'
+import { type AnsweredRecord, readRecord } from '../../client/served-record.ts'
 import { defineCommand } from '../../command-line/command.ts'
 import type { Options } from '../../command-line/options.ts'
 import { shown } from '../../command-line/output.ts'
@@ -10,7 +10,7 @@ import { escapeHidden } from '../../text.ts'
 import { quoted } from './changes.ts'
 import { recordExitCodes } from './client-exit-codes.ts'
 import { clientFlags, connect } from './connect.ts'
-import { describeRecord, tabLine } from './record-text.ts'
+import { describeRecord, tabLine } from './record-fields.ts'
 
 /** The record has no value for such a field or label. */
 export class NoValueError extends ConnbookError {

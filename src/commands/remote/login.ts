@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { logIn } from '../../client/log-in.ts'
+import { logIn } from '../../client/credential.ts'
 import { loginsOf } from '../../client/logins.ts'
 import { defineCommand } from '../../command-line/command.ts'
 import { readLine, readLoginPassword } from '../../command-line/terminal.ts'

@@ -1,4 +1,4 @@
-import { logOut } from '../../client/log-in.ts'
+import { logOut } from '../../client/credential.ts'
 import { loginsOf } from '../../client/logins.ts'
 import { defineCommand } from '../../command-line/command.ts'
 import { ConnbookError } from '../../errors.ts'

@@ -1,17 +1,34 @@
-import { listPath } from '../../client/paths.ts'
-import { openLines, openList } from '../../client/record-stream.ts'
+import { listPath } from '../../client/endpoint.ts'
+import { type LineForm, labelsOf, linesOfRun, openLines, openList } from '../../client/record-stream.ts'
+import { createStreamedTable, linesOf } from '../../command-line/columns.ts'
 import { defineCommand } from '../../command-line/command.ts'
 import { inform } from '../../command-line/output.ts'
-import { createStreamedTable } from '../../command-line/streamed-table.ts'
 import { UsageError } from '../../errors.ts'
+import { encodeLabelCell } from '../../exchange/label-cell.ts'
 import { fieldNames } from '../../store/fields.ts'
 import { escapeHidden } from '../../text.ts'
 import { clientExitCodes } from './client-exit-codes.ts'
 import { clientFlags, connect } from './connect.ts'
-import { escapedForm, jsonForm, nameForm, tabForm } from './line-forms.ts'
-import { filterFlags, filterValues } from './record-fields.ts'
-import { cellsOf } from './record-text.ts'
+import { cellsOf, filterFlags, filterValues, tabLine } from './record-fields.ts'
 import { explainFaults } from './refused-flags.ts'
+
+const TAB_LINE = `${fieldNames.map((name) => `$<${name}>`).join('\t')}$<labelled>`
+/** A record a line. */
+export const jsonForm: LineForm = {
+  of: ({ json }) => json,
+  ofRun: (run) => linesOfRun(run, '$<json>'),
+}
+export const nameForm: LineForm = {
+  of: ({ record }) => record.name,
+  ofRun: (run) => linesOfRun(run, '$<name>'),
+}
+export const tabForm: LineForm = {
+  of: ({ record }) => tabLine(record),
+  ofRun(run) {
+    const lines = linesOfRun(run, TAB_LINE)
+    return lines.includes('"') ? withLabelCells(lines) : lines
+  },
+}
 
 /** How error messages name the query parameters that are operands on the command line. */
 const operandNames = { q: 'TEXT' }
@@ -63,3 +80,24 @@ export const lsCommand = defineCommand({
     if (isEmpty) context.screen.write('No records\n')
   },
 })
+
+/** The same for a terminal. */
+export function escapedForm({ of, ofRun }: LineForm): LineForm {
+  return {
+    of: (record) => escapeHidden(of(record)),
+    // Line by line, because the ends of lines stay. A usual record has none inside.
+    ofRun: (run) => linesOf(ofRun(run).split('\n').slice(0, -1).map(escapeHidden)),
+  }
+}
+
+function withLabelCells(lines: string): string {
+  // Many records have the same labels.
+  const cells = new Map<string, string>()
+  return lines.replace(/,"labels":[^\n]*/g, (labelled) => {
+    const known = cells.get(labelled)
+    if (known !== undefined) return known
+    const cell = `\t${encodeLabelCell(labelsOf(labelled))}`
+    cells.set(labelled, cell)
+    return cell
+  })
+}

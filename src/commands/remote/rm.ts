@@ -1,5 +1,5 @@
 import type { Client } from '../../client/client.ts'
-import { recordPath } from '../../client/paths.ts'
+import { recordPath } from '../../client/endpoint.ts'
 import { OtherAnswerError, RefusedError } from '../../client/refused.ts'
 import { defineCommand } from '../../command-line/command.ts'
 import { ConnbookError, UsageError } from '../../errors.ts'

@@ -1,5 +1,5 @@
-import { askForRecord } from '../../client/one-record.ts'
-import { recordPath } from '../../client/paths.ts'
+import { recordPath } from '../../client/endpoint.ts'
+import { askForRecord } from '../../client/served-record.ts'
 import { defineCommand } from '../../command-line/command.ts'
 import { UsageError } from '../../errors.ts'
 import { optionalFields } from '../../store/fields.ts'

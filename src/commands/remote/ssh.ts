@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { readRecord } from '../../client/one-record.ts'
+import { readRecord } from '../../client/served-record.ts'
 import { defineCommand } from '../../command-line/command.ts'
 import { shown } from '../../command-line/output.ts'
 import { ConnbookError } from '../../errors.ts'

@@ -1,12 +1,11 @@
 import { type FollowedChange, followChanges } from '../../client/followed-records.ts'
+import { linesOf } from '../../command-line/columns.ts'
 import { defineCommand } from '../../command-line/command.ts'
 import { inform } from '../../command-line/output.ts'
-import { linesOf } from '../../command-line/streamed-table.ts'
 import { escapeHidden } from '../../text.ts'
 import { clientExitCodes } from './client-exit-codes.ts'
 import { clientFlags, connect } from './connect.ts'
-import { filterFlags, filterOf, filterValues } from './record-fields.ts'
-import { cellsOf } from './record-text.ts'
+import { cellsOf, filterFlags, filterOf, filterValues } from './record-fields.ts'
 import { explainFaults } from './refused-flags.ts'
 
 /** Prints changes until it is interrupted, or nobody reads any more. */

@@ -21,8 +21,7 @@ import { type DurableChange, openStoreFiles, readStoreFiles } from './store-file
 
 // Others import this file alone of the folder.
 export { examineStore, type RecordsExamination } from './file-examination.ts'
-export { type SalvagedRecords, salvageStore } from './salvage.ts'
-export type { RevisionRange } from './salvaged-state.ts'
+export { type RevisionRange, type SalvagedRecords, salvageStore } from './salvage.ts'
 export { readStore, type StoredRecords } from './store-files.ts'
 
 /** The content of a new store; records by rising id. */

@@ -4,7 +4,7 @@ import { isNewerVersion, isObject, parseJson } from '../../json.ts'
 import { parseStoredRecord } from '../../store/change.ts'
 import type { Configuration } from '../../store/configuration.ts'
 import { LABELS_VERSION } from '../record-document.ts'
-import { forEachReadableLine, highestIdIn, isPlausible, readTolerantly } from './readable-lines.ts'
+import { forEachReadableLine, highestIdIn, isPlausible, readTolerantly } from './salvaged-journal.ts'
 import { openSnapshot, snapshotKind } from './snapshot.ts'
 
 /** What can be read of a snapshot; members of its header are undefined where they are lost. */

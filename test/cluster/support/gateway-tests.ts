@@ -3,18 +3,21 @@ import { readFileSync } from 'node:fs'
 import { after, describe, it, type TestContext } from 'node:test'
 import { EtcdError, type EtcdReason } from '../../../src/cluster/etcd-error.ts'
 import { type Gateway, type GatewayOptions, openGateway } from '../../../src/cluster/gateway.ts'
-import type { Compare, Operation, WatchEvent, WatchMessage } from '../../../src/cluster/messages.ts'
 import {
+  type Compare,
   isAbsent,
   modBelow,
   modIs,
   nested,
   noneIn,
+  type Operation,
   put,
   read,
   remove,
   valueIs,
-} from '../../../src/cluster/requests.ts'
+  type WatchEvent,
+  type WatchMessage,
+} from '../../../src/cluster/messages.ts'
 import { makeCertificate } from '../../support/certificate.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type EtcdCluster, startEtcd } from './etcd.ts'

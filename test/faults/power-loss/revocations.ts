@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
+import type { Revocations } from '../../../src/auth/ended-credentials.ts'
 import { openRevocations } from '../../../src/auth/folder-revocations.ts'
-import type { Revocations } from '../../../src/auth/revocations.ts'
 import { StorageFullError, StorageUnavailableError } from '../../../src/errors.ts'
 import type { FileSystem } from '../../../src/files/file-system.ts'
 import { type HeldClock, holdClock } from '../../support/held-clock.ts'

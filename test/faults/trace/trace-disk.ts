@@ -1,5 +1,5 @@
 import { basename, dirname, resolve } from 'node:path'
-import { OWNER_SOCKET } from '../../../src/files/owner-socket.ts'
+import { OWNER_SOCKET } from '../../../src/files/data-folder.ts'
 import { Inode } from '../volatile/inode.ts'
 import { type DiskImage, VolatileDisk } from '../volatile/volatile-disk.ts'
 import { type Argument, type Call, TraceError, type TraceEvent } from './trace-parser.ts'

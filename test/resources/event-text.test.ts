@@ -1,0 +1,43 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { EVENTS_LOOKED_AT_MAX } from '../../src/limits.ts'
+import { EventPieces } from '../../src/resources/event-text.ts'
+import { Configuration } from '../../src/store/configuration.ts'
+import { RecentChanges } from '../../src/store/recent-changes.ts'
+import { draft } from '../support/store.ts'
+
+function piecesOf(changes: number) {
+  const recent = new RecentChanges()
+  for (let revision = 1; revision <= changes; revision++)
+    recent.add({ add: new Configuration(revision, draft(`r${revision}`)) }, revision, undefined)
+  return new EventPieces({ id: '0'.repeat(32), recent })
+}
+
+const all = (after: number) => ({ after, filter: {}, filterKey: '{}' })
+const only = (name: string, after: number) => ({ after, filter: { name }, filterKey: `{"name":"${name}"}` })
+const eventsIn = (text: string) => Array.from(text.matchAll(/"name":"(\w+)"/g), ([, name]) => name)
+
+describe('the pieces of event streams', () => {
+  it('are the same for all streams at one position with equal filters, in whatever order they ask', () => {
+    const pieces = piecesOf(3)
+    const positions = [all(0), all(1), only('r2', 0), only('r3', 0), only('r9', 0)]
+    const first = positions.map((position) => pieces.at(position))
+    assert.deepEqual(
+      first.map(({ live }) => live && eventsIn(String(live.bytes))),
+      [['r1', 'r2', 'r3'], ['r2', 'r3'], ['r2'], ['r3'], undefined],
+    )
+    assert.deepEqual(
+      first.map(({ upTo }) => upTo),
+      [3, 3, 3, 3, 3],
+    )
+    for (const [i, position] of [...positions.entries(), ...positions.entries()].toReversed())
+      assert.equal(pieces.at({ ...position }), first[i])
+  })
+
+  it('read a bounded number of changes each', () => {
+    const pieces = piecesOf(EVENTS_LOOKED_AT_MAX + 5)
+    assert.equal(pieces.at(only('none', 0)).upTo, EVENTS_LOOKED_AT_MAX)
+    assert.equal(pieces.at(only('none', 10)).upTo, EVENTS_LOOKED_AT_MAX + 5)
+  })
+})
