@@ -1,6 +1,9 @@
 import { totalmem } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
-import { HEAP_SHARE, RECORDS_MEMORY_LEAST_BYTES } from './limits.ts'
+import { RECORDS_MEMORY_LEAST_BYTES } from './limits.ts'
+
+/** Share of the memory that the build gives to JavaScript, as --max-old-space-size-percentage. */
+export const HEAP_SHARE = 0.5
 
 const MEBIBYTE = 1024 * 1024
 /** Node's share for new objects, which it adds to that of the build. */

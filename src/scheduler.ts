@@ -1,5 +1,5 @@
-import { LONG_WORK_TURN_MS } from './limits.ts'
-
+/** What long work takes of each turn of the event loop. */
+export const LONG_WORK_TURN_MS = 3
 /** What a caller, or one of its works, may use before the next one has its turn. */
 const QUANTUM_MS = 1
 

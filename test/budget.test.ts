@@ -5,8 +5,15 @@ import { totalmem } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { getHeapStatistics } from 'node:v8'
-import { heapBytesMax, memoryBytes, memoryNeededFor, recordMemoryMax, shareOf } from '../src/budget.ts'
-import { HEAP_SHARE, MEMORY_MIB_MIN, RECORDS_MEMORY_LEAST_BYTES } from '../src/limits.ts'
+import {
+  HEAP_SHARE,
+  heapBytesMax,
+  memoryBytes,
+  memoryNeededFor,
+  recordMemoryMax,
+  shareOf,
+} from '../src/budget.ts'
+import { MEMORY_MIB_MIN, RECORDS_MEMORY_LEAST_BYTES } from '../src/limits.ts'
 
 const MEBIBYTE = 1024 * 1024
 const YOUNG_BYTES = 24 * MEBIBYTE

@@ -3,8 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
-import { LONG_WORK_TURN_MS } from '../src/limits.ts'
-import { FOR_ALL, type LongWork, Scheduler } from '../src/scheduler.ts'
+import { FOR_ALL, LONG_WORK_TURN_MS, type LongWork, Scheduler } from '../src/scheduler.ts'
 
 /** Notes each slice; the last one is the result. */
 function* slices(name: string, count: number, done: string[]): LongWork<string> {

@@ -1,12 +1,6 @@
 import { FolderRefusedError, systemCode } from '../errors.ts'
 import { auditFiles, type DataPaths } from '../files/data-folder.ts'
-import {
-  AUDIT_FILE_BYTES_MAX,
-  AUDIT_RETRY_MS,
-  AUDIT_WAITING_LINES_MAX,
-  AUDIT_WRITE_PAUSE_MS,
-  IMPORT_AUDITED_RECORDS_MAX,
-} from '../limits.ts'
+import { IMPORT_AUDITED_RECORDS_MAX } from '../limits.ts'
 import type { Log } from '../log.ts'
 import type { ChangeTrail } from '../storage/change-trail.ts'
 import type { Actor, ImportMode } from '../store/authorship.ts'
@@ -18,6 +12,15 @@ import { timestamp } from '../timestamp.ts'
 import { AuditFile } from './audit-file.ts'
 import { type AuditEvent, type AuditFields, auditLine, type ChangePlace, changeLine } from './audit-line.ts'
 import { readListedChanges } from './listed-changes.ts'
+
+/** Without `--audit-keep`: beyond it a new file of the audit trail begins, and the oldest of five is deleted. */
+export const AUDIT_FILE_BYTES_MAX = 16 * 1024 * 1024
+/** Between writes of lines of changes to the audit trail: a busy server writes many at once. */
+export const AUDIT_WRITE_PAUSE_MS = 10
+/** After a failed write of lines that must not be lost. */
+export const AUDIT_RETRY_MS = 1_000
+/** Lines that wait for the audit trail; one more is counted and lost. */
+export const AUDIT_WAITING_LINES_MAX = 20_000
 
 /** Who did what and when: one JSON line per event in `audit.jsonl`. */
 export interface AuditTrail extends ChangeTrail {

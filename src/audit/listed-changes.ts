@@ -1,9 +1,14 @@
 import { auditFiles, type DataPaths } from '../files/data-folder.ts'
 import { isObject, printableJson } from '../json.ts'
-import { IMPORT_AUDITED_RECORDS_MAX, LISTED_CHANGES_KEPT, LISTED_NAMES_MAX } from '../limits.ts'
+import { IMPORT_AUDITED_RECORDS_MAX } from '../limits.ts'
 import type { Listed, ListedChanges } from '../storage/change-trail.ts'
 import { parseListTag, storeOfTag } from '../store/list-tag.ts'
 import { type AuditFileName, forEachTrailLine, revisionBefore, type TrailLine } from './trail-lines.ts'
+
+/** Changes of a store that are kept while its audit trail is read, to name those that a journal lacks. */
+const LISTED_CHANGES_KEPT = 1_000
+/** Names in the message about changes that a journal lacks. */
+export const LISTED_NAMES_MAX = 20
 
 const TAG_START = '"tag":"'
 const START = '"event":"started"'

@@ -3,9 +3,13 @@ import { ifPresent } from '../errors.ts'
 import { auditFiles, type DataPaths } from '../files/data-folder.ts'
 import type { OpenFile } from '../files/file-system.ts'
 import { isObject, parseJson } from '../json.ts'
-import { LISTED_RANGES_MAX, TRAIL_PIECE_BYTES } from '../limits.ts'
 import { parseListTag } from '../store/list-tag.ts'
 import { revisionBefore, type TrailLine } from './trail-lines.ts'
+
+/** How much of the audit trail is searched in one turn for a history. */
+export const TRAIL_PIECE_BYTES = 256 * 1024
+/** Ranges of listed changes, with gaps between them, of which a history keeps track. */
+export const LISTED_RANGES_MAX = 1_000
 
 const NEWLINE = 0x0a
 const [ZERO, NINE, COMMA] = [0x30, 0x39, 0x2c]

@@ -2,7 +2,13 @@ import type { Worker } from 'node:worker_threads'
 // The default import: tests can replace its Worker.
 import workerThreads from 'node:worker_threads'
 import { OverloadedError } from '../errors.ts'
-import { ARGON2_WORKER_CODE_MIB, ARGON2_WORKER_HEAP_MIB_MAX, ARGON2_WORKER_QUIET_MS } from '../limits.ts'
+
+/** How long the thread that checks passwords stays without work; a new one takes some 40 ms to start. */
+const ARGON2_WORKER_QUIET_MS = 10_000
+/** Address space for the compiled code of that thread; V8 would reserve 128 MiB. */
+const ARGON2_WORKER_CODE_MIB = 8
+/** Heap of that thread's JavaScript, which needs some 5 MiB; the memory of a hash is not part of it. */
+const ARGON2_WORKER_HEAP_MIB_MAX = 16
 
 export interface Argon2Parameters {
   readonly message: string

@@ -1,21 +1,22 @@
 import type { AuditEvent } from '../audit/audit-line.ts'
 import type { AuditTrail } from '../audit/audit-trail.ts'
 import type { Caller } from '../http/message.ts'
-import {
-  ACCOUNT_SUCCESSES_LISTED_MAX,
-  ALL_ATTEMPTS_LISTED_MAX,
-  ALL_SUCCESSES_LISTED_MAX,
-  ATTEMPTS_LISTED_MAX,
-  ATTEMPTS_WINDOW_MS,
-  SUCCESSES_LISTED_MAX,
-  SUCCESSES_WINDOW_MS,
-} from '../limits.ts'
 import type { Log } from '../log.ts'
 import type { EventOf } from '../log-events.ts'
 import { networkOf } from '../network.ts'
 import { senderOf } from '../store/authorship.ts'
 import type { AccountKind } from './accounts.ts'
 import type { Clock } from './clock.ts'
+
+/** Failed attempts listed in each ATTEMPTS_WINDOW_MS: per network, and in all. */
+export const ATTEMPTS_LISTED_MAX = 30
+export const ALL_ATTEMPTS_LISTED_MAX = 300
+export const ATTEMPTS_WINDOW_MS = 60_000
+/** Logins, logouts and tokens listed in each SUCCESSES_WINDOW_MS: per account and network, per account, and in all. */
+export const SUCCESSES_LISTED_MAX = 10
+export const ACCOUNT_SUCCESSES_LISTED_MAX = 30
+export const ALL_SUCCESSES_LISTED_MAX = 300
+export const SUCCESSES_WINDOW_MS = 10 * 60_000
 
 type Fields = { readonly [Name in 'account' | 'kind' | 'scope']?: string | undefined }
 

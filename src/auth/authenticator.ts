@@ -5,12 +5,7 @@ import type { Caller, CommandPrincipal, Credential, Request } from '../http/mess
 import { Problem } from '../http/problem.ts'
 import { FULL_SCOPE, narrower, type Scope } from '../http/scope.ts'
 import { decodePercent } from '../http/url.ts'
-import {
-  ACCOUNT_NAME_CHARACTERS_MAX,
-  COMMAND_CHARACTERS_MAX,
-  PASSWORD_CHANGES_MAX,
-  PASSWORD_CHANGES_WINDOW_MS,
-} from '../limits.ts'
+import { ACCOUNT_NAME_CHARACTERS_MAX } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { senderOf } from '../store/authorship.ts'
 import { systemAccount } from '../system-account.ts'
@@ -27,6 +22,12 @@ import { type ClientCredentials, type LoginCounters, queuePath, SecretChecks } f
 import { createSessionCookie } from './session-cookie.ts'
 import { type Claims, signToken } from './signed-token.ts'
 import { createTokenVerifier, ISSUER, type VerifiedClaims } from './token-verifier.ts'
+
+/** The words of a command in the audit trail. */
+const COMMAND_CHARACTERS_MAX = 64
+/** Changes of the password that a user may make in each PASSWORD_CHANGES_WINDOW_MS. */
+export const PASSWORD_CHANGES_MAX = 10
+export const PASSWORD_CHANGES_WINDOW_MS = 10 * 60_000
 
 /** Stands for the command of a caller that names none, such as curl. */
 const NO_COMMAND = 'http'

@@ -1,12 +1,14 @@
 import type { AuditTrail } from '../audit/audit-trail.ts'
 import type { Caller } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
-import { CREDENTIALS_ENDED_PAUSE_MS } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { senderOf } from '../store/authorship.ts'
 import type { Revocations } from './ended-credentials.ts'
 import type { LiveAccounts } from './live-accounts.ts'
 import type { VerifiedClaims } from './token-verifier.ts'
+
+/** Minimum time between two times that all credentials of an account are ended; each writes the file of accounts. */
+export const CREDENTIALS_ENDED_PAUSE_MS = 60_000
 
 /**
  * Ends single credentials: lists them until they expire. If an account has too many in the list, all its sessions and

@@ -1,6 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { ACCOUNT_REVOCATIONS_MAX, REVOCATIONS_DROPPED_AT_ONCE, REVOCATIONS_MAX } from '../limits.ts'
 import type { ClockFloor } from './clock.ts'
+
+/** Ended credentials of an account, kept until they would have expired; for one more, all of the account are ended. */
+export const ACCOUNT_REVOCATIONS_MAX = 10_000
+/** Those of all accounts; beyond it, each logout ends all credentials of its account. */
+const REVOCATIONS_MAX = 1_000_000
+/** Ended credentials that a logout looks at, if there are too many, to drop expired ones. */
+export const REVOCATIONS_DROPPED_AT_ONCE = 1_000
 
 /** The credentials of one generation of an account. */
 interface Group {

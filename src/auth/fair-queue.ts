@@ -1,5 +1,9 @@
 import { OverloadedError } from '../errors.ts'
-import { QUEUE_RECENT_MAX, QUEUE_TURNS_OF_SERVED } from '../limits.ts'
+
+/** Callers, and groups of callers, of which a queue remembers that they were served lately. */
+export const QUEUE_RECENT_MAX = 4_096
+/** One of this many turns in a queue is for those that were served lately, however many others wait. */
+const QUEUE_TURNS_OF_SERVED = 4
 
 interface Waiter {
   /** Keys of the groups that the job is in, widest first, and then of its caller. */

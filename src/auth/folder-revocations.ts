@@ -4,7 +4,6 @@ import type { FileSystem } from '../files/file-system.ts'
 import { Journal } from '../journal/journal.ts'
 import type { JournalFile, JournalPosition } from '../journal/journal-file.ts'
 import { FIRST_VERSION } from '../journal/journal-reader.ts'
-import { REVOCATIONS_BYTES_MIN } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { type Clock, createClock, RememberedClock } from './clock.ts'
 import { EndedCredentials, type Revocations } from './ended-credentials.ts'
@@ -16,6 +15,9 @@ import {
   revocationsMissing,
   type StoredRevocations,
 } from './revocations-file.ts'
+
+/** A smaller revocations file is not worth rewriting. */
+export const REVOCATIONS_BYTES_MIN = 1024 * 1024
 
 /** The revocations in a journal of a folder. */
 class FolderRevocations implements Revocations {

@@ -1,7 +1,10 @@
 import { ConnbookError } from '../errors.ts'
 import type { SharedDocument } from '../files/shared-document.ts'
-import { DURATION_SECONDS_MAX, KEY_TAKE_UP_SECONDS, KEYS_MAX } from '../limits.ts'
+import { DURATION_SECONDS_MAX, KEYS_MAX } from '../limits.ts'
 import { createKey, type StoredKey } from './keys.ts'
+
+/** How long a busy server may still sign with a superseded key. */
+export const KEY_TAKE_UP_SECONDS = 60
 
 // A command sets a superseded key's `until` by the system clock, or by the latest moment that a server has stored, if
 // that is later. A server's clock never goes back (`createClock`), so it may be ahead of the command; the server then

@@ -1,8 +1,14 @@
 import crypto, { randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
-import { PASSWORD_HASHES_MAX, PASSWORD_PLACE_CHARACTERS, PASSWORD_QUEUE_MAX } from '../limits.ts'
 import { type Argon2Parameters, createArgon2Worker } from './argon2-worker.ts'
 import { createFairQueue } from './fair-queue.ts'
+
+/** Password hashes handed to the thread that checks passwords: it computes one, and has the next at hand. */
+export const PASSWORD_HASHES_MAX = 2
+/** Places for password hashes that wait: room for 256 networks that never stop, and as many others. */
+export const PASSWORD_QUEUE_MAX = 512
+/** A password takes a place for each such part of it while it waits. */
+const PASSWORD_PLACE_CHARACTERS = 1024
 
 // For new passwords of a first start and of commands, which hash one: not worth a thread.
 // From the default import: tests can replace it, and on an older Node, where it is missing, they can still report the

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto'
 import { OverloadedError } from '../errors.ts'
 import type { Caller } from '../http/message.ts'
-import { ACCOUNT_KNOWN_NETWORKS_MAX, KNOWN_NETWORK_MS, KNOWN_NETWORKS_MAX } from '../limits.ts'
 import { Counter, type Family } from '../metrics/family.ts'
 import { networkOf, networksOf } from '../network.ts'
 import type { Account, AccountKind } from './accounts.ts'
@@ -11,6 +10,13 @@ import type { LiveAccounts } from './live-accounts.ts'
 import { dummyHash, verifyPassword } from './password.ts'
 import { digestSecret, isSameText } from './secret.ts'
 import { type Attempt, createThrottle } from './throttle.ts'
+
+/** How long a network is known for an account after a login. */
+export const KNOWN_NETWORK_MS = 30 * 24 * 60 * 60_000
+/** Networks that are known for an account; the least recent is forgotten. */
+export const ACCOUNT_KNOWN_NETWORKS_MAX = 64
+/** The same for all accounts. */
+export const KNOWN_NETWORKS_MAX = 10_000
 
 /** Events of the log and the audit trail, by why a secret was refused. */
 const checkEvents = {

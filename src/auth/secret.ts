@@ -4,9 +4,12 @@ import { stat } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import { addAbortSignal, type Readable } from 'node:stream'
 import { UsageError } from '../errors.ts'
-import { CHOSEN_SECRET_CHARACTERS_MIN, PASSWORD_BYTES_MAX, PASSWORD_CHARACTERS_MIN } from '../limits.ts'
+import { PASSWORD_BYTES_MAX, PASSWORD_CHARACTERS_MIN } from '../limits.ts'
 import { adviceForTilde } from '../shell.ts'
 import type { AccountKind } from './accounts.ts'
+
+/** Shortest secret of a client that a person chooses. */
+const CHOSEN_SECRET_CHARACTERS_MIN = 16
 
 /** Both are invisible, but belong to words of some scripts, and to emoji. */
 const JOINERS = '\\u200c\\u200d'

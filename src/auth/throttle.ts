@@ -1,16 +1,21 @@
 import { hash } from 'node:crypto'
 import { OverloadedError, TooManyAttemptsError } from '../errors.ts'
-import {
-  FREE_FAILURES,
-  THROTTLE_FORGOTTEN_AT_ONCE,
-  THROTTLE_MEMORY_MS,
-  THROTTLE_PAIRS_MAX,
-  THROTTLE_PAUSE_MS_MAX,
-  THROTTLE_PAUSE_MS_MIN,
-  WIDER_FREE_FAILURES,
-} from '../limits.ts'
 import { networksOf } from '../network.ts'
 import type { Clock } from './clock.ts'
+
+/** Failed attempts without a pause, for each account: from an IPv4 address or a /64 of IPv6. */
+export const FREE_FAILURES = 10
+/** The same from a /24 of IPv4 or a /56 of IPv6, and from a /48. */
+export const WIDER_FREE_FAILURES = [40, 160] as const
+/** The pause after the last free failure; each further failure doubles it. */
+export const THROTTLE_PAUSE_MS_MIN = 30_000
+export const THROTTLE_PAUSE_MS_MAX = 15 * 60_000
+/** After this time without an attempt, failures are forgotten. */
+export const THROTTLE_MEMORY_MS = 60 * 60_000
+/** Pairs of network and account that are watched, three for an address of IPv6; beyond it old ones that are not blocked are forgotten. */
+export const THROTTLE_PAIRS_MAX = 30_000
+/** Those with the fewest failures of twice as many old ones. */
+const THROTTLE_FORGOTTEN_AT_ONCE = 500
 
 /** A network and an account. */
 interface Pair {

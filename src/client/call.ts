@@ -3,14 +3,17 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { TLSSocket } from 'node:tls'
 import { ConnbookError, systemCode } from '../errors.ts'
-import {
-  CALL_ANSWER_BYTES_MAX,
-  CALL_CONTINUE_MS,
-  CALL_SILENCE_MS,
-  CALL_UNASKED_BYTES_MAX,
-} from '../limits.ts'
 import { escapeHidden } from '../text.ts'
 import type { Endpoint } from './endpoint.ts'
+
+/** How long a server may be silent before a command gives up. */
+const CALL_SILENCE_MS = 30_000
+/** A command sends a longer body only when the server wants it. */
+const CALL_UNASKED_BYTES_MAX = 64 * 1024
+/** How long a command waits for the server to want the body; then it sends it anyway. */
+export const CALL_CONTINUE_MS = 3_000
+/** A longer answer to a command is refused. The longest has the names of a trial import. */
+export const CALL_ANSWER_BYTES_MAX = 16 * 1024 * 1024
 
 /** A certificate can have hundreds. */
 const NAMES_SHOWN = 5

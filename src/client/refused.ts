@@ -1,10 +1,14 @@
 import { setTimeout } from 'node:timers/promises'
 import { ConnbookError, type Fault } from '../errors.ts'
 import { isObject, parseJson, printableJson } from '../json.ts'
-import { CALL_PAUSE_MS_MIN, CALL_RETRY_MS } from '../limits.ts'
 import { escapeHidden } from '../text.ts'
 import type { ClientResponse, ResponseHead } from './call.ts'
 import { clientVariables, type Endpoint } from './endpoint.ts'
+
+/** Shortest pause before a call is repeated, whatever the server asks for. */
+export const CALL_PAUSE_MS_MIN = 100
+/** Until the last repetition of a call that was answered 429 or 503. */
+export const CALL_RETRY_MS = 30_000
 
 const realPatience: Patience = { now: () => performance.now(), pause: (ms) => setTimeout(ms) }
 /** Today's form, and the two that a recipient must still accept (RFC 9110 section 5.6.7). */

@@ -1,5 +1,5 @@
 import { OutcomeUnknownError, OvertakenError } from '../errors.ts'
-import { BATCH_CHANGES_MAX, IMPORT_FAN_OUT } from '../limits.ts'
+import { BATCH_CHANGES_MAX } from '../limits.ts'
 import { type Change, namesOf } from '../store/change.ts'
 import type { CheckChange } from '../store/change-log.ts'
 import { Configuration } from '../store/configuration.ts'
@@ -19,6 +19,9 @@ import {
   valueIs,
 } from './messages.ts'
 import { encodeNodeEntry } from './node-entry.ts'
+
+/** Operations of each transaction within that of an import, three of which are on one way down. */
+const IMPORT_FAN_OUT = 40
 
 /** A change that waits to be made. */
 export interface PendingChange {

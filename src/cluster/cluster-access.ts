@@ -3,12 +3,15 @@ import { resolve } from 'node:path'
 import { bareLine } from '../auth/secret.ts'
 import { UsageError } from '../errors.ts'
 import { readNamedFile } from '../files/named-file.ts'
-import { PEM_FILE_BYTES_MAX, SECRET_FILE_BYTES_MAX } from '../limits.ts'
+import { PEM_FILE_BYTES_MAX } from '../limits.ts'
 import { isLoopback } from '../network.ts'
 import { wordForShell } from '../shell.ts'
 import { ClusterKeys } from './cluster-keys.ts'
 import { type Gateway, openGateway } from './gateway.ts'
 import { openSealer, type Sealer } from './sealed-text.ts'
+
+/** Longest file with a password. */
+const SECRET_FILE_BYTES_MAX = 4096
 
 /** What options say of an etcd cluster. */
 export interface ClusterOptions {

@@ -1,12 +1,7 @@
 import { createKey } from '../auth/keys.ts'
 import { checkAccounts } from '../folder/backup.ts'
 import type { Backup } from '../folder/backup-document.ts'
-import {
-  CLUSTER_SMALL_RECORDS,
-  ETCD_PUTS_BYTES_MAX,
-  ETCD_PUTS_MAX,
-  RESTORE_TRANSACTIONS_AT_ONCE,
-} from '../limits.ts'
+import { CLUSTER_SMALL_RECORDS } from '../limits.ts'
 import type { Configuration } from '../store/configuration.ts'
 import type { ClusterAccess } from './cluster-access.ts'
 import { clusterDocuments } from './cluster-documents.ts'
@@ -23,6 +18,11 @@ import {
   type TransactionAnswer,
 } from './messages.ts'
 import { type Settled, transactUntilSettled } from './settled-transaction.ts'
+
+/** Records, and bytes of their requests, in one transaction of a restore. */
+const ETCD_PUTS_MAX = 120
+const ETCD_PUTS_BYTES_MAX = 512 * 1024
+const RESTORE_TRANSACTIONS_AT_ONCE = 4
 
 const WHAT = 'the records of the prefix'
 

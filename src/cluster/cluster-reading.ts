@@ -1,4 +1,4 @@
-import { CLUSTER_RANGES_AT_ONCE, CLUSTER_SMALL_RECORDS, ETCD_READING_MS } from '../limits.ts'
+import { CLUSTER_RANGES_AT_ONCE, CLUSTER_SMALL_RECORDS } from '../limits.ts'
 import type { Configuration } from '../store/configuration.ts'
 import { ConfigurationIndex } from '../store/configuration-index.ts'
 import { foreignKey, incomplete, inUse, missingKey, nothingThere, refusedKey } from './cluster-error.ts'
@@ -8,6 +8,9 @@ import { EtcdError } from './etcd-error.ts'
 import type { CallOptions, Gateway } from './gateway.ts'
 import type { KeyValue, RangeQuery } from './messages.ts'
 import { parseRecordValue } from './revision-changes.ts'
+
+/** The same when all records are read, from a member that has just answered. */
+const ETCD_READING_MS = 10_000
 
 const READINGS_MAX = 5
 

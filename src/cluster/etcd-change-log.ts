@@ -2,7 +2,6 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { StorageUnavailableError } from '../errors.ts'
 import {
   BATCH_PAUSE_MS_MAX,
-  CLUSTER_ALONE_MS,
   CLUSTER_CHANGE_MS,
   ETCD_RETRY_PAUSE_MS,
   GIVEN_UP_BATCHES_MAX,
@@ -25,6 +24,9 @@ import { type NodeEntry, parseNodeEntry } from './node-entry.ts'
 import { type NodeIdentity, NodePosition } from './node-position.ts'
 import { changesOfRevision } from './revision-changes.ts'
 import { checkImport, finalRefusal, notTaken, tooLarge, WaitingChanges } from './waiting-changes.ts'
+
+/** After so long without a change of another node, a node counts on there being none. */
+const CLUSTER_ALONE_MS = 1_000
 
 export interface ChangeLogParts extends NodeIdentity {
   readonly gateway: Gateway

@@ -1,12 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
 import { StorageUnavailableError } from '../errors.ts'
-import {
-  CLUSTER_BEHIND_MS,
-  CLUSTER_CHECK_MS,
-  CLUSTER_CURRENT_MS,
-  CLUSTER_REFUSED_PAUSE_MS,
-  RECONNECT_PAUSE_MS_MAX,
-} from '../limits.ts'
 import type { Log } from '../log.ts'
 import type { Family } from '../metrics/family.ts'
 import { ClusterRefusedError, missingKey } from './cluster-error.ts'
@@ -20,6 +13,17 @@ import type { WatchEvent } from './messages.ts'
 import { byRevision } from './revision-changes.ts'
 import { RevisionWaiters } from './revision-waiters.ts'
 import { SharedQuestion } from './shared-question.ts'
+
+/** How often a node checks that it hears of all changes. */
+export const CLUSTER_CHECK_MS = 1_000
+/** How long the watch may be behind such a check before it is begun anew. */
+export const CLUSTER_BEHIND_MS = 500
+/** A node that knew so long ago that it misses nothing is not ready for changes. */
+export const CLUSTER_CURRENT_MS = 3_000
+/** Before the watch is begun again, at random up to this. */
+const RECONNECT_PAUSE_MS_MAX = 100
+/** Between readings of a cluster that holds what this program cannot read. */
+export const CLUSTER_REFUSED_PAUSE_MS = 2_000
 
 /** Gets what has changed. */
 export interface FollowerOwner {

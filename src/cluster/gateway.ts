@@ -1,4 +1,3 @@
-import { ETCD_ATTEMPT_MS, ETCD_LOGIN_PAUSE_MS } from '../limits.ts'
 import { EtcdError } from './etcd-error.ts'
 import { type EtcdTls, HttpClient, type PostOptions } from './http-client.ts'
 import {
@@ -20,6 +19,11 @@ import {
   type WatchMessage,
   watchBody,
 } from './messages.ts'
+
+/** For one attempt of a call to etcd; then the next member is asked. */
+export const ETCD_ATTEMPT_MS = 1_000
+/** Between logins at etcd that did not help: each costs etcd a slow hash. */
+const ETCD_LOGIN_PAUSE_MS = 1_000
 
 /** The JSON gateway of an etcd cluster: calls go to one member, and to the next one when it does not answer. */
 export interface Gateway {

@@ -1,4 +1,9 @@
-import { BATCH_CHANGES_MAX, GATHERING_FIRST_SHARE, GATHERING_MS_MAX, GATHERING_PAUSE_MS } from '../limits.ts'
+import { BATCH_CHANGES_MAX } from '../limits.ts'
+
+/** How long a batch waits for more changes, at most. The first of them must come in a share of that, each later one after a pause. */
+export const GATHERING_MS_MAX = 50
+export const GATHERING_FIRST_SHARE = 1 / 8
+export const GATHERING_PAUSE_MS = 2
 
 /**
  * Says for how long a batch waits for more changes. Callers whose changes have just been made send their next ones soon.

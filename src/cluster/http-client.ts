@@ -2,9 +2,13 @@ import type { Agent, ClientRequest, IncomingMessage, RequestOptions } from 'node
 import http from 'node:http'
 import type { SecureContext } from 'node:tls'
 import { systemCode, UsageError } from '../errors.ts'
-import { ETCD_ANSWER_BYTES_MAX, ETCD_KEEP_ALIVE_MS } from '../limits.ts'
 import { EtcdError, type EtcdReason, explainRefusal, readRefusal } from './etcd-error.ts'
 import { parseAnswer, type Refusal } from './messages.ts'
+
+/** Longest answer of etcd that is read; records are read in ranges of about a thousandth of this. */
+const ETCD_ANSWER_BYTES_MAX = 512 * 1024 * 1024
+/** How long the connection of a watch may be silent until TCP asks whether the member is still there. */
+const ETCD_KEEP_ALIVE_MS = 10_000
 
 const LINE_FEED = 0x0a
 

@@ -1,5 +1,4 @@
 import { checkMembers, isObject, parseJson } from '../json.ts'
-import { NODE_KEY_DAYS } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { type Actor, type Authorship, type ImportNote, parseImportNote } from '../store/authorship.ts'
 import { type Change, namesOf } from '../store/change.ts'
@@ -7,6 +6,9 @@ import type { ClusterKeys } from './cluster-keys.ts'
 import { EtcdError } from './etcd-error.ts'
 import type { Gateway } from './gateway.ts'
 import { modIs, remove } from './messages.ts'
+
+/** After which the key of a node is removed that has changed nothing. */
+const NODE_KEY_DAYS = 30
 
 const DAY_MS = 24 * 60 * 60 * 1000
 

@@ -1,11 +1,15 @@
 import { checkMembers, isObject, parseJson } from '../json.ts'
-import { REVOCATION_LEASE_SECONDS, REVOCATION_MARGIN_SECONDS } from '../limits.ts'
 import { refusedKey } from './cluster-error.ts'
 import type { ClusterKeys } from './cluster-keys.ts'
 import { EtcdError } from './etcd-error.ts'
 import type { Gateway } from './gateway.ts'
 import { type KeyValue, put, type WatchEvent } from './messages.ts'
 import { asStorageError, callUntilSettled, changeEnd, transactUntilSettled } from './settled-transaction.ts'
+
+/** Revocations that expire in the same such span share a lease. */
+export const REVOCATION_LEASE_SECONDS = 3600
+/** How far the clocks of nodes may differ: no revocation goes before its token has expired on each. */
+export const REVOCATION_MARGIN_SECONDS = 3600
 
 /** A credential that has ended. */
 export interface Revoked {

@@ -1,6 +1,5 @@
 import { recordMemoryMax } from '../budget.ts'
 import { OvertakenError, StorageUnavailableError } from '../errors.ts'
-import { IMPORT_TRIES_MAX, OVERTAKEN_MS_MAX } from '../limits.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { Actor, Asker, ImportMode } from '../store/authorship.ts'
 import { type Alteration, recordsOf } from '../store/change.ts'
@@ -23,6 +22,11 @@ import { RecordRoom } from '../store/record-room.ts'
 import type { Records } from '../store/records.ts'
 import { CHANGES, TRIALS } from '../store/slices.ts'
 import { timestamp } from '../timestamp.ts'
+
+/** How often an import is planned anew when other nodes change records meanwhile. */
+export const IMPORT_TRIES_MAX = 5
+/** How long a change is decided anew when other nodes are faster each time. */
+export const OVERTAKEN_MS_MAX = 10_000
 
 /**
  * The changes of a store that other processes change, too.

@@ -1,14 +1,13 @@
 import { OverloadedError, StorageFullError, StorageUnavailableError, TooManyChangesError } from '../errors.ts'
-import {
-  BATCH_CHANGES_MAX,
-  CLUSTER_IMPORT_BYTES_MAX,
-  CLUSTER_IMPORT_CHANGES_MAX,
-  WAITING_CHANGES_MAX,
-} from '../limits.ts'
+import { BATCH_CHANGES_MAX, WAITING_CHANGES_MAX } from '../limits.ts'
 import { type Change, namesOf } from '../store/change.ts'
 import { Batch, type PendingChange } from './batch.ts'
 import type { ClusterKeys } from './cluster-keys.ts'
 import type { EtcdError } from './etcd-error.ts'
+
+/** Changes of an import, and bytes of its keys and values, that fit in one transaction. */
+const CLUSTER_IMPORT_CHANGES_MAX = 4_000
+const CLUSTER_IMPORT_BYTES_MAX = 1024 * 1024
 
 /** The changes of this node that wait to be sent, in their order; an import, or the half of a batch, is a batch already. */
 export class WaitingChanges {

@@ -6,10 +6,13 @@ import { type Completion, completionOf } from '../command-line/completion.ts'
 import { inform } from '../command-line/output.ts'
 import { ConnbookError } from '../errors.ts'
 import { isObject } from '../json.ts'
-import { COMPLETION_MS, PAGE_RECORDS_MAX } from '../limits.ts'
+import { PAGE_RECORDS_MAX } from '../limits.ts'
 import { escapeHidden } from '../text.ts'
 import { commands } from './commands.ts'
 import { connect } from './remote/connect.ts'
+
+/** How long the completion of a shell waits for the names of records. */
+const COMPLETION_MS = 300
 
 const UNQUOTED_SPECIAL = /[^\p{L}\p{N}_%+,./:@=-]/gu
 const DOUBLE_QUOTED_SPECIAL = /["$`\\]/g

@@ -10,12 +10,15 @@ import type {
 import { createLineReader } from '../exchange/text-lines.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { globPaths } from '../files/glob-paths.ts'
-import {
-  SSH_CONFIG_BYTES_MAX,
-  SSH_INCLUDE_DEPTH_MAX,
-  SSH_INCLUDE_ENTRIES_MAX,
-  SSH_INCLUDES_MAX,
-} from '../limits.ts'
+
+/** Read of an SSH configuration by the command, with all that it includes. */
+const SSH_CONFIG_BYTES_MAX = 256 * 1024 * 1024
+/** Words behind `Include` that are followed, and files that they name. */
+const SSH_INCLUDES_MAX = 10_000
+/** Files within files, as in ssh. */
+const SSH_INCLUDE_DEPTH_MAX = 16
+/** Names in folders that the patterns behind one `Include` look at. */
+const SSH_INCLUDE_ENTRIES_MAX = 100_000
 
 const PIECE_BYTES = 64 * 1024
 const IN_PART = 'was not read to its end'

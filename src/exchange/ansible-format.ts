@@ -1,7 +1,10 @@
-import { ANSIBLE_GROUPS_MAX, NOTED_NAME_BYTES, STREAM_PIECE_CHARACTERS } from '../limits.ts'
+import { NOTED_NAME_BYTES, STREAM_PIECE_CHARACTERS } from '../limits.ts'
 import type { Configuration } from '../store/configuration.ts'
 import { type Labels, labelOf } from '../store/labels.ts'
 import { bareHostname, type ExportFormat, type ExportTail } from './export-format.ts'
+
+/** Groups of a record in an export for Ansible; of a record with more, the rest are left out. */
+export const ANSIBLE_GROUPS_MAX = 16
 
 /** YAML limits a key without `?` to 1024 characters. */
 const PLAIN_KEY_CHARACTERS_MAX = 1000

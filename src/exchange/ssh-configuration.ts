@@ -1,8 +1,11 @@
 import { InvalidInputError } from '../errors.ts'
-import { IMPORT_ROW_CHARACTERS_MAX, SSH_CONFIG_WORDS_MAX } from '../limits.ts'
+import { IMPORT_ROW_CHARACTERS_MAX } from '../limits.ts'
 import { Condition, isPattern } from './ssh-condition.ts'
 import { parseSshLine } from './ssh-config-line.ts'
 import { isKept, NOT_KEPT } from './ssh-host.ts'
+
+/** Lines and words of an SSH configuration, which are in memory at once; comments do not count. */
+const SSH_CONFIG_WORDS_MAX = 4_000_000
 
 /** Where a line stands. */
 export interface SourceLocation {

@@ -1,10 +1,13 @@
 import { InvalidInputError } from '../errors.ts'
-import { IMPORT_ROWS_MAX, SSH_MATCH_STEPS_MAX } from '../limits.ts'
+import { IMPORT_ROWS_MAX } from '../limits.ts'
 import type { ImportedConfiguration } from '../store/configuration.ts'
 import { parseRow } from './import-reader.ts'
 import { type Alias, bytesOf } from './ssh-condition.ts'
 import type { LocatedFault, NamedHost, SourceLocation, SshConfiguration, Value } from './ssh-configuration.ts'
 import { readSshHost, type SshHostFault } from './ssh-host.ts'
+
+/** Characters compared to find what applies to the hosts of an SSH configuration: a second or two. */
+const SSH_MATCH_STEPS_MAX = 100_000_000
 
 export interface ResolvedHost {
   readonly draft: ImportedConfiguration

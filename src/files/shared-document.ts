@@ -2,11 +2,13 @@ import type { Stats } from 'node:fs'
 import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { ConnbookError, DamagedFileError, ifPresent } from '../errors.ts'
-import { CREDENTIALS_POLL_MS } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { syncFolder } from './atomic-file.ts'
 import type { FileSystem } from './file-system.ts'
 import type { JsonDocument } from './json-document.ts'
+
+/** How often a running server looks for changed accounts and keys. */
+export const CREDENTIALS_POLL_MS = 500
 
 /** A small document that several processes read, change and follow. */
 export interface SharedDocument<Content> {

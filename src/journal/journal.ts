@@ -3,7 +3,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isNoRoom, OvertakenError, StorageFullError, StorageUnavailableError, systemCode } from '../errors.ts'
 import { syncFolder, writeAll } from '../files/atomic-file.ts'
 import type { FileSystem } from '../files/file-system.ts'
-import { FRAME_TURN_MS } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { Counter, Histogram } from '../metrics/family.ts'
 import { type Append, AppendQueue, type LargeChange } from './append-queue.ts'
@@ -11,6 +10,9 @@ import { bytesOf, checkFrameSize, encodeFrame, encodeLongFrame } from './frame.t
 import { type JournalPosition, putNextFile } from './journal-file.ts'
 import type { JournalOwner } from './journal-owner.ts'
 import { recoverPatiently } from './recovery-loop.ts'
+
+/** How long a frame of separate changes is applied before others have their turn. */
+const FRAME_TURN_MS = 5
 
 /** How many changes of a frame are applied before the clock is read again. */
 const CLOCK_CHANGES = 32

@@ -1,6 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { RECOVERY_PAUSE_MS_MAX, RECOVERY_PAUSE_MS_MIN } from '../limits.ts'
 import type { Log } from '../log.ts'
+
+/** Between attempts to become writable after the disk failed: doubled from the first pause to the last. */
+export const RECOVERY_PAUSE_MS_MIN = 500
+export const RECOVERY_PAUSE_MS_MAX = 30_000
 
 /** Calls `recover` until it succeeds, with growing pauses. @returns False when `signal` ended the attempts. */
 export async function recoverPatiently(

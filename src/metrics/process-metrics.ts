@@ -1,8 +1,12 @@
 import { readdirSync } from 'node:fs'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { EVENT_LOOP_LOOK_MS, EVENT_LOOP_WINDOW_MS } from '../limits.ts'
 import { version } from '../version.ts'
 import { counter, type Family, gauge } from './family.ts'
+
+/** Between samples of the event loop; each wakes an idle process. */
+export const EVENT_LOOP_LOOK_MS = 50
+/** Shortest window for the quantiles of the event loop's delay. */
+export const EVENT_LOOP_WINDOW_MS = 60_000
 
 const QUANTILES = [0.5, 0.9, 0.99, 1]
 

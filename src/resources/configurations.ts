@@ -2,7 +2,7 @@ import { listEnvelope } from '../exchange/json-format.ts'
 import { conditionIn, isUnchanged } from '../http/header-fields.ts'
 import { JSON_TYPE, type Reply, type Request, readJsonObject } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
-import { KEPT_JSON_BYTES_MAX, POLL_WAIT_SECONDS_MAX, UNSTREAMED_BYTES_MAX } from '../limits.ts'
+import { POLL_WAIT_SECONDS_MAX, UNSTREAMED_BYTES_MAX } from '../limits.ts'
 import type { Parameter, ResponseDescription } from '../openapi/operation.ts'
 import type { Scheduler } from '../scheduler.ts'
 import { senderOf } from '../store/authorship.ts'
@@ -32,6 +32,9 @@ import { PageMemory } from './page-memory.ts'
 import { nameInPath } from './parameters.ts'
 import { defineResource } from './resource.ts'
 import type { WaitingPolls } from './waiting-polls.ts'
+
+/** In a list up to this size, each record keeps its JSON. */
+const KEPT_JSON_BYTES_MAX = 4 * 1024 * 1024
 
 const preferWait: Parameter = {
   name: 'Prefer',

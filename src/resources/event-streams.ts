@@ -1,11 +1,5 @@
 import { isStillAllowed, type LiveBody, LivePiece, type LiveSink, type Request } from '../http/message.ts'
-import {
-  EVENTS_COMMENT_MS,
-  EVENTS_LATE_LOOKS_MAX,
-  EVENTS_PAUSE_MS,
-  EVENTS_WAITING_BYTES_MAX,
-  TAKING_TIMEOUT_MS,
-} from '../limits.ts'
+import { EVENTS_PAUSE_MS, TAKING_TIMEOUT_MS } from '../limits.ts'
 import type { LongWork } from '../scheduler.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import type { Filter } from '../store/record-filter.ts'
@@ -21,6 +15,12 @@ import {
   resetText,
 } from './event-text.ts'
 import { CredentialChecks, type WaitingCall, type WaitingCalls } from './waiting-calls.ts'
+
+/** An event stream without an event for so long gets a comment at the next look: one at least every 15 s. */
+export const EVENTS_COMMENT_MS = 12_000
+/** Events that may wait for the reader of a stream; the stream ends at the look after EVENTS_LATE_LOOKS_MAX that find more. */
+export const EVENTS_WAITING_BYTES_MAX = 1024 * 1024
+export const EVENTS_LATE_LOOKS_MAX = 2
 
 /** The caller of the scheduler for what all streams share. */
 const STREAMS = 'event streams'

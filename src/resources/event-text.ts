@@ -1,9 +1,14 @@
 import { LivePiece } from '../http/message.ts'
-import { EVENTS_LOOKED_AT_MAX, EVENTS_PIECE_BYTES, EVENTS_RETRY_MS } from '../limits.ts'
+import { EVENTS_RETRY_MS } from '../limits.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { listTag, parseListTag, storeOfTag } from '../store/list-tag.ts'
 import type { Point, RecordChange } from '../store/recent-changes.ts'
 import { changeMatcherOf, type Filter } from '../store/record-filter.ts'
+
+/** Approximate length of one write to an event stream. */
+const EVENTS_PIECE_BYTES = 128 * 1024
+/** Changes that are looked at for one write to an event stream. */
+export const EVENTS_LOOKED_AT_MAX = 1_000
 
 type Told = Pick<ConfigurationStore, 'id' | 'revision' | 'recent'>
 

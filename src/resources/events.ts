@@ -1,6 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Reply, Request } from '../http/message.ts'
-import { EVENTS_AHEAD_MS } from '../limits.ts'
 import type { Parameter } from '../openapi/operation.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { storeOfTag } from '../store/list-tag.ts'
@@ -12,6 +11,9 @@ import { filterNames, parseFilter, repeatableFilterNames } from './filter-query.
 import { filterParameters } from './parameters.ts'
 import { checkQuery, parseQuery } from './query.ts'
 import { defineResource } from './resource.ts'
+
+/** How long a stream waits for what another node has told its reader already. */
+const EVENTS_AHEAD_MS = 1_000
 
 const eventParameters: readonly Parameter[] = [
   {

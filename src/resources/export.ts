@@ -8,7 +8,7 @@ import {
 } from '../exchange/export-formats.ts'
 import { callerKey, type KeptRecords, type Reply, type Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
-import { FAULTS_MAX, SUMMARY_KEPT_BYTES_MAX } from '../limits.ts'
+import { FAULTS_MAX } from '../limits.ts'
 import type { Content, Parameter } from '../openapi/operation.ts'
 import { refTo } from '../openapi/schemas.ts'
 import type { LongWork, Scheduler } from '../scheduler.ts'
@@ -18,6 +18,9 @@ import { text } from './bodies.ts'
 import { choice } from './parameters.ts'
 import { parseChoices } from './query.ts'
 import { defineResource } from './resource.ts'
+
+/** Notes of an export, such as the hosts of its groups, that are kept when it has been sent. */
+export const SUMMARY_KEPT_BYTES_MAX = 64 * 1024
 
 const exportParameters: readonly Parameter[] = [
   { ...choice('format', 'The format.', exportFormatNames), isRequired: true },

@@ -1,6 +1,6 @@
 import { isUnchanged } from '../http/header-fields.ts'
 import { callerKey, type Reply, type Request } from '../http/message.ts'
-import { SEARCH_COUNTS_MAX, SEARCH_RECORDS_MAX, UNSTREAMED_BYTES_MAX } from '../limits.ts'
+import { UNSTREAMED_BYTES_MAX } from '../limits.ts'
 import type { LongWork, Scheduler } from '../scheduler.ts'
 import type { Configuration } from '../store/configuration.ts'
 import { compareBy } from '../store/configuration-index.ts'
@@ -10,6 +10,11 @@ import { sortInSlices } from '../store/slices.ts'
 import { type ListQuery, pageLinks } from './list-query.ts'
 import { CACHE_CONTROL, checkIfMatch, envelope, jsonOf, longBytesOf, streamed } from './list-reply.ts'
 import type { PageMemory } from './page-memory.ts'
+
+/** Records that a search holds. If it finds more, it looks at all again to sort or to send them. */
+export const SEARCH_RECORDS_MAX = 10_000
+/** Searches whose count is remembered until a record changes. */
+export const SEARCH_COUNTS_MAX = 100
 
 type FilteredQuery = ListQuery & { readonly filter: Filter }
 

@@ -4,12 +4,7 @@ import { createFairQueue } from '../auth/fair-queue.ts'
 import { isUnchanged } from '../http/header-fields.ts'
 import { callerKey, JSON_TYPE, type Reply, type Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
-import {
-  HISTORIES_AT_ONCE_MAX,
-  HISTORIES_WAITING_MAX,
-  HISTORY_ENTRIES_DEFAULT,
-  HISTORY_ENTRIES_MAX,
-} from '../limits.ts'
+import { HISTORY_ENTRIES_DEFAULT, HISTORY_ENTRIES_MAX } from '../limits.ts'
 import type { Parameter } from '../openapi/operation.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
@@ -19,6 +14,11 @@ import { CACHE_CONTROL, checkIfMatch } from './list-reply.ts'
 import { nameInPath } from './parameters.ts'
 import { checkQuery, parseQuery } from './query.ts'
 import { defineResource } from './resource.ts'
+
+/** Histories read at once: each holds the changes of its answer, with up to 64 labels each. */
+export const HISTORIES_AT_ONCE_MAX = 2
+/** Histories that wait; one more is refused with 503. */
+export const HISTORIES_WAITING_MAX = 1_000
 
 const historyParameters: readonly Parameter[] = [
   nameInPath,

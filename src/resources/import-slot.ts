@@ -1,6 +1,11 @@
 import { OverloadedError } from '../errors.ts'
 import type { Progress } from '../http/message.ts'
-import { IMPORT_LOOK_BYTES_MIN, IMPORT_LOOK_MS, IMPORT_WAIT_MS } from '../limits.ts'
+
+/** How long an import waits for those of other accounts; shorter than REQUEST_TIMEOUT_MS. */
+export const IMPORT_WAIT_MS = 15_000
+/** While another import waits, the body of the one under way must bring so many bytes for each such time of waiting for it. */
+export const IMPORT_LOOK_BYTES_MIN = 512 * 1024
+export const IMPORT_LOOK_MS = 2_000
 
 /**
  * The one slot in which the body of an import is read and worked on. An account waits for those of other accounts, in

@@ -22,7 +22,6 @@ import type { JsonSchema } from '../json-schema.ts'
 import {
   FAULTS_MAX,
   IMPORT_BYTES_MAX,
-  IMPORT_MEMORY_SHARE,
   IMPORT_NAMES_LISTED_MAX,
   IMPORT_ROW_CHARACTERS_MAX,
   IMPORT_ROWS_MAX,
@@ -43,6 +42,9 @@ import { CACHE_CONTROL } from './list-reply.ts'
 import { choice } from './parameters.ts'
 import { parseChoices } from './query.ts'
 import { defineResource } from './resource.ts'
+
+/** Share of the other memory for the body of an import: what is made of it takes some times as much. */
+const IMPORT_MEMORY_SHARE = 1 / 12
 
 const importParameters: readonly Parameter[] = [
   choice('format', 'The format of the body; by its type without it.', importFormatNames),

@@ -1,12 +1,14 @@
 import type { Clock } from '../auth/clock.ts'
 import { type Reply, type Request, textReply } from '../http/message.ts'
-import { METRICS_KEPT_MS } from '../limits.ts'
 import { formatMetrics, METRICS_TYPE } from '../metrics/exposition.ts'
 import type { Family } from '../metrics/family.ts'
 import { FOR_ALL, type ShortWorkScheduler } from '../scheduler.ts'
 import { plainText } from './bodies.ts'
 import { checkQuery, parseQuery } from './query.ts'
 import { defineResource } from './resource.ts'
+
+/** Whoever asks for the metrics in this time gets the same text. */
+export const METRICS_KEPT_MS = 500
 
 /** The metrics. */
 export const metrics = defineResource({

@@ -1,5 +1,11 @@
 import type { Reply } from '../http/message.ts'
-import { ASKED_PAGES_MAX, PAGE_QUERY_CHARACTERS_MAX, REMEMBERED_PAGES_BYTES_MAX } from '../limits.ts'
+
+/** Pages kept as they were sent until a record changes: some 25 of 50 records each. */
+export const REMEMBERED_PAGES_BYTES_MAX = 256 * 1024
+/** A page that is asked for again after so many others is not kept. */
+export const ASKED_PAGES_MAX = 16
+/** The page of a longer query is not kept; any page can be asked for with fewer. */
+export const PAGE_QUERY_CHARACTERS_MAX = 128
 
 /** A character of a string takes one byte or two. */
 const CHARACTER_BYTES_MAX = 2

@@ -1,14 +1,14 @@
 import { callerKey, isStillAllowed, type Principal, type Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
-import {
-  ACCOUNT_WAITING_CALLS_SHARE,
-  WAITING_CALLS_LOOK_MS,
-  WAITING_CALLS_MAX,
-  WAITING_PLACE_CHARACTERS,
-} from '../limits.ts'
+import { WAITING_CALLS_LOOK_MS, WAITING_CALLS_MAX } from '../limits.ts'
 import type { Log } from '../log.ts'
 import type { LongWork, Scheduler } from '../scheduler.ts'
 import { checkReadable, type StateGuard } from './state-guard.ts'
+
+/** Characters of a query that take one place more: with its filter, and the looks at it, they take several times as many bytes. */
+export const WAITING_PLACE_CHARACTERS = 1024
+/** Share of them for one account. */
+export const ACCOUNT_WAITING_CALLS_SHARE = 1 / 4
 
 /** The caller of the scheduler for the looks. */
 const LOOKS = 'looks at waiting calls'

@@ -1,7 +1,10 @@
 import type { Socket } from 'node:net'
-import { NEWCOMERS_MAX, NEWCOMERS_SHARE } from '../limits.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 import { type Origin, unmapped } from './proxy-trust.ts'
+
+/** At the limit, so many connections may be there that have not shown a credential yet; no larger share of all. */
+const NEWCOMERS_MAX = 256
+const NEWCOMERS_SHARE = 1 / 4
 
 /**
  * The open connections. At the limit, a new one closes another: of those that never showed a valid credential the one unused

@@ -1,6 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import { Problem } from '../http/problem.ts'
-import { HALF_CLOSED_PROBE_MS } from '../limits.ts'
+
+/** Between looks whether a client that sends nothing more still waits for a long answer. */
+export const HALF_CLOSED_PROBE_MS = 250
 
 export interface GoneSignal {
   /** Aborted when the connection closes. */

@@ -1,7 +1,11 @@
 import { callerKey } from '../http/message.ts'
-import { HELD_BYTES_KEPT_SHARE, HELD_STALLED_MS } from '../limits.ts'
 import type { Connection, Connections } from './connections.ts'
 import type { IncomingRequest } from './incoming-request.ts'
+
+/** Beyond one of these shares, connections are cut off until this part of it is left. */
+const HELD_BYTES_KEPT_SHARE = 7 / 8
+/** Connections that have taken or sent nothing for so long are cut off before others of their caller. */
+export const HELD_STALLED_MS = 5_000
 
 /** A part of an answer that its client has not taken yet, or a body that has not arrived as a whole. */
 interface HeldPart {

@@ -2,16 +2,16 @@ import { createServer, type Server } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import { createServer as createNetServer, type Server as NetServer, type Socket } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
-import {
-  HEADER_BYTES_MAX,
-  HEADER_FIELDS_MAX,
-  HEADERS_TIMEOUT_MS,
-  KEEP_ALIVE_TIMEOUT_MS,
-  REQUEST_TIMEOUT_MS,
-  TIMEOUT_CHECK_MS,
-} from '../limits.ts'
+import { HEADER_BYTES_MAX, HEADER_FIELDS_MAX, REQUEST_TIMEOUT_MS } from '../limits.ts'
 import { networkOf } from '../network.ts'
 import type { Scheduler } from '../scheduler.ts'
+
+/** From the first byte of a request to the end of its header. */
+export const HEADERS_TIMEOUT_MS = 10_000
+/** Longer than common proxies keep an idle connection (60 s), so that the proxy closes first. */
+export const KEEP_ALIVE_TIMEOUT_MS = 75_000
+/** Between checks of the time-outs above. */
+export const TIMEOUT_CHECK_MS = 2_000
 
 /** A certificate chain and its key, as PEM texts. */
 export interface TlsTexts {

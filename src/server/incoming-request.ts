@@ -2,18 +2,17 @@ import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { type Credential, callerKey, type Principal, type Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
-import {
-  BODY_AT_ONCE_BYTES_MAX,
-  BODY_BYTES_MAX,
-  BODY_PIECES_HELD_MAX,
-  BODY_PIECES_MAX,
-  IMPORT_PIECE_BYTES,
-} from '../limits.ts'
+import { BODY_BYTES_MAX, BODY_PIECES_HELD_MAX, BODY_PIECES_MAX } from '../limits.ts'
 import type { ShortWorkScheduler } from '../scheduler.ts'
 import { originFormOf } from './framing.ts'
 import { type GoneSignal, watchForEnd } from './gone-signal.ts'
 import type { Origin } from './proxy-trust.ts'
 import { countUntakenPieces } from './untaken-pieces.ts'
+
+/** Read of an import before other requests have their turn. */
+export const IMPORT_PIECE_BYTES = 8 * 1024
+/** Longer bodies are parsed in turns, so that they delay nobody. */
+const BODY_AT_ONCE_BYTES_MAX = 8 * 1024
 
 const noBody: Buffer = Buffer.alloc(0)
 

@@ -2,12 +2,15 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { callerKey } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
-import { LINGER_MS, REQUEST_TIMEOUT_MS, WAITING_REQUEST_BYTES } from '../limits.ts'
+import { LINGER_MS, REQUEST_TIMEOUT_MS } from '../limits.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { Connection, Connections } from './connections.ts'
 import { requestTimeout } from './framing.ts'
 import type { HeldBytes } from './held-bytes.ts'
 import type { IncomingRequest } from './incoming-request.ts'
+
+/** Estimated memory of a request that waits for the answer to an earlier one on its connection. */
+const WAITING_REQUEST_BYTES = 8 * 1024
 
 /** What Node does not document of a socket whose requests it parses. */
 interface ParsedSocket extends Socket {

@@ -1,7 +1,9 @@
 import { callerKey, type KeptRecords, type Noted } from '../http/message.ts'
-import { KEPT_RECORD_BYTES } from '../limits.ts'
 import type { Connection, Connections } from './connections.ts'
 import type { IncomingRequest } from './incoming-request.ts'
+
+/** Estimated memory of a record beyond the bytes of its JSON. */
+export const KEPT_RECORD_BYTES = 100
 
 /** The records of one revision, and the connections that read them, by caller. */
 interface Version extends KeptRecords {

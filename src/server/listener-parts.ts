@@ -1,4 +1,3 @@
-import { CUT_OFF_LOG_PAUSE_MS } from '../limits.ts'
 import type { Log } from '../log.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { Connection, Connections } from './connections.ts'
@@ -7,6 +6,9 @@ import type { createRequestIds } from './incoming-request.ts'
 import type { Intake } from './intake.ts'
 import type { KeptVersions } from './kept-versions.ts'
 import type { RequestMetrics } from './request-metrics.ts'
+
+/** Between log lines about connections that were cut off. */
+export const CUT_OFF_LOG_PAUSE_MS = 60_000
 
 /** What the parts of the listener share. */
 export interface ListenerParts {

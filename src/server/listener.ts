@@ -4,12 +4,6 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type { RequestListener, Server } from 'node:http'
 import type { AddressInfo, Server as NetServer, Socket } from 'node:net'
 import { shareOf } from '../budget.ts'
-import {
-  CONNECTIONS_MAX,
-  DESCRIPTORS_RESERVED,
-  PLAIN_CONNECTION_BYTES,
-  TLS_CONNECTION_BYTES,
-} from '../limits.ts'
 import type { Log } from '../log.ts'
 import { type Family, gauge } from '../metrics/family.ts'
 import type { Scheduler } from '../scheduler.ts'
@@ -31,6 +25,15 @@ import { type Trust, UNIX_PEER } from './proxy-trust.ts'
 import { createRawRefusals } from './raw-refusal.ts'
 import { RequestMetrics } from './request-metrics.ts'
 import { createAnswering, createRequestOrder } from './request-order.ts'
+
+/** Open connections, fewer if open files or memory are scarce; for one more, the longest quiet one is closed. */
+export const CONNECTIONS_MAX = 10_000
+/** Measured memory of one that has sent all but the end of a header, with what Node, OpenSSL and the kernel keep for it. */
+export const PLAIN_CONNECTION_BYTES = 48 * 1024
+/** The same over TLS, or after so much of a handshake. */
+export const TLS_CONNECTION_BYTES = 96 * 1024
+/** Descriptors kept for files: snapshots, accounts, certificates. */
+export const DESCRIPTORS_RESERVED = 16
 
 export interface ListenerOptions {
   readonly app: App

@@ -8,10 +8,13 @@ import {
   type LiveSink,
   type Reply,
 } from '../http/message.ts'
-import { LINGER_MS, TAKING_TIMEOUT_MS, UNTAKEN_CHARACTER_BYTES } from '../limits.ts'
+import { LINGER_MS, TAKING_TIMEOUT_MS } from '../limits.ts'
 import type { ShortWorkScheduler } from '../scheduler.ts'
 import type { HeldBytes } from './held-bytes.ts'
 import type { IncomingRequest } from './incoming-request.ts'
+
+/** Estimated memory of a character that waits: in its string, and in the buffer that is being sent. */
+export const UNTAKEN_CHARACTER_BYTES = 3
 
 /**
  * @param fixedHeaders Name, value, name, value and so on; a header of the reply replaces one of the same name.

@@ -1,6 +1,5 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import { callerKey, type Reply } from '../http/message.ts'
-import { REFUSAL_PAUSE_MS } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { type App, problemReply } from './app.ts'
 import type { Connection } from './connections.ts'
@@ -9,6 +8,9 @@ import { IncomingRequest } from './incoming-request.ts'
 import type { ListenerParts } from './listener-parts.ts'
 import { findOrigin, type Trust } from './proxy-trust.ts'
 import { writeReply } from './reply.ts'
+
+/** Delays an answer with `Retry-After`. */
+export const REFUSAL_PAUSE_MS = 200
 
 /** Answers the requests that Node's parser reads; on one connection one by one, in order (RFC 9112 section 9.3.2). */
 export function createRequestOrder(

@@ -1,5 +1,8 @@
 import type { IncomingMessage } from 'node:http'
-import { BODY_PIECES_HELD_MAX, BODY_PIECES_MAX, UNTAKEN_PIECE_BYTES } from '../limits.ts'
+import { BODY_PIECES_HELD_MAX, BODY_PIECES_MAX } from '../limits.ts'
+
+/** Measured memory of a piece of one byte that waits. */
+export const UNTAKEN_PIECE_BYTES = 216
 
 /**
  * Counts the pieces of a body in chunks that nobody takes yet. Node counts their bytes alone, and reads 65,536 chunks of one

@@ -19,10 +19,12 @@ import { listMissed } from '../cluster/missed-changes.ts'
 import { watchNodeKeys } from '../cluster/node-entry.ts'
 import { RevokedKeys } from '../cluster/revoked-keys.ts'
 import { checkNoState, keepStoreOf, nodeOf } from '../folder/node-folder.ts'
-import { CLUSTER_START_PAUSE_MS } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { type FirstAccounts, givenVariables, makeFirstAccounts, readFirstStartValues } from './first-start.ts'
 import type { OpenedState, StateParts } from './folder-state.ts'
+
+/** Before a start asks an etcd again that does not answer. */
+const CLUSTER_START_PAUSE_MS = 500
 
 export { accessCluster }
 

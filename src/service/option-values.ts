@@ -1,13 +1,14 @@
 import { isIP, isIPv6 } from 'node:net'
-import {
-  AUDIT_KEEP_BYTES_MAX,
-  AUDIT_KEEP_BYTES_MIN,
-  DURATION_SECONDS_MAX,
-  ETCD_PREFIX_CHARACTERS_MAX,
-} from '../limits.ts'
+import { DURATION_SECONDS_MAX } from '../limits.ts'
 import { type Network, UNIX_PEER } from '../server/proxy-trust.ts'
 import { adviceForTilde } from '../shell.ts'
 import { eitherOf } from '../text.ts'
+
+/** Longest --etcd-prefix. */
+const ETCD_PREFIX_CHARACTERS_MAX = 200
+/** Smallest `--audit-keep`, for all five files of the audit trail together. */
+const AUDIT_KEEP_BYTES_MIN = 10 * 1024 * 1024
+const AUDIT_KEEP_BYTES_MAX = 1000 * 1024 * 1024 * 1024
 
 // Each reads the value of a flag, and throws a RangeError that ends the sentence "…, because it must be".
 

@@ -1,8 +1,12 @@
 import { fstatSync, write, writeSync } from 'node:fs'
-import { LOG_BYTES_WAITING_MAX, LOG_FLUSH_MS } from '../limits.ts'
 import { createLog, type Log } from '../log.ts'
 import { isSystemdJournal } from '../systemd-journal.ts'
 import type { ServerOptions } from './server-options.ts'
+
+/** Log lines that nobody has read yet; further ones are counted and lost. */
+export const LOG_BYTES_WAITING_MAX = 1024 * 1024
+/** How long a server that stops waits for its log to be read. */
+export const LOG_FLUSH_MS = 1_000
 
 const STANDARD_ERROR = 2
 

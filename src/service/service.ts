@@ -13,7 +13,6 @@ import { auditFiles, type DataFolder, dataPaths, openDataFolder } from '../files
 import type { FileSystem } from '../files/file-system.ts'
 import { backupMetrics } from '../folder/backup.ts'
 import { checkHasStarted } from '../folder/used-folder.ts'
-import { LONG_START_MS } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { processMetrics, watchEventLoop } from '../metrics/process-metrics.ts'
 import { createRoutes, createStartingRoutes } from '../resources/routes.ts'
@@ -33,6 +32,9 @@ import { listen } from './listen.ts'
 import { listenForOwner } from './owner-socket.ts'
 import type { ServerOptions } from './server-options.ts'
 import { warnOfClock } from './start-checks.ts'
+
+/** A longer start is logged, and requests are answered at once instead of waiting for its end. */
+export const LONG_START_MS = 1_000
 
 /** A running server. */
 export interface Service {

@@ -1,9 +1,12 @@
 import type { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { ConnbookError, systemCode } from '../errors.ts'
-import { ADDRESS_SPACE_MIB_MIN, CERTIFICATE_WARNING_DAYS } from '../limits.ts'
+import { CERTIFICATE_WARNING_DAYS } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { isLoopback } from '../network.ts'
+
+/** Address space, which V8 reserves for its threads and hardly uses. */
+export const ADDRESS_SPACE_MIB_MIN = 3 * 1024
 
 /** Less is what NTP corrects all the time. */
 export const CLOCK_BEHIND_MS = 60_000

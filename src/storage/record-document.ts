@@ -3,10 +3,13 @@ import { DamagedFileError, inFile, NewerFormError } from '../errors.ts'
 import type { SequentialFile } from '../files/input.ts'
 import { forEachLine } from '../files/lines.ts'
 import { checkMembers, isNewerVersion, isObject, parseJson } from '../json.ts'
-import { SNAPSHOT_SLICE_CHARACTERS, SNAPSHOT_SLICE_RECORDS } from '../limits.ts'
 import { parseStoredRecord } from '../store/change.ts'
 import type { Configuration } from '../store/configuration.ts'
 import type { ConfigurationIndex } from '../store/configuration-index.ts'
+
+/** Records that a snapshot serializes before it lets others run, if their text is not longer than the next limit. */
+export const SNAPSHOT_SLICE_RECORDS = 500
+export const SNAPSHOT_SLICE_CHARACTERS = 512 * 1024
 
 const CLOSING_BRACKET = 0x5d
 const COMMA = 0x2c

@@ -1,4 +1,3 @@
-import { SORTED_AT_ONCE_RECORDS_MAX } from '../limits.ts'
 import { type LongWork, runAtOnce } from '../scheduler.ts'
 import type { Change } from './change.ts'
 import type { Configuration } from './configuration.ts'
@@ -7,6 +6,9 @@ import { countLabels, stepsOfLabels } from './labels.ts'
 import { RecordOrder } from './record-order.ts'
 import { SLICE_STEPS, Slice, sortInSlices } from './slices.ts'
 import { type Frozen, SortedIndex } from './sorted-index.ts'
+
+/** Up to this many records, the first use of an order sorts them at once; more are sorted in slices. */
+export const SORTED_AT_ONCE_RECORDS_MAX = 1_000
 
 /** How a list is ordered: by a field, rising, or falling with `-`. */
 export type Sort = FieldName | `-${FieldName}`

@@ -1,10 +1,5 @@
 import { InvalidInputError, MemoryFullError } from '../errors.ts'
-import {
-  IMPORT_JSON_COPIES,
-  IMPORT_LABEL_MEMORY_BYTES,
-  IMPORT_LABELS_MEMORY_BYTES,
-  IMPORT_ROW_MEMORY_BYTES,
-} from '../limits.ts'
+import { IMPORT_ROW_MEMORY_BYTES } from '../limits.ts'
 import { type LongWork, runAtOnce } from '../scheduler.ts'
 import { timestamp } from '../timestamp.ts'
 import type { Actor, ImportMode } from './authorship.ts'
@@ -13,6 +8,12 @@ import { Configuration, type ImportedConfiguration, labelsAfter } from './config
 import { countLabels, stepsOfLabels } from './labels.ts'
 import { amountOf, heldMemory, recordMemory } from './record-room.ts'
 import { SLICE_STEPS, Slice } from './slices.ts'
+
+/** More for a row with labels, however many. */
+const IMPORT_LABELS_MEMORY_BYTES = 350
+const IMPORT_LABEL_MEMORY_BYTES = 130
+/** Its text is there as fields, as JSON, and in the journal's frame. */
+const IMPORT_JSON_COPIES = 3
 
 /** What an import would do, or did. */
 export interface ImportPlan {

@@ -9,9 +9,11 @@ import {
   LABEL_VALUE_CHARACTERS_MAX,
   LABELS_BYTES_MAX,
   LABELS_MAX,
-  LABELS_SHARED_BYTES_MAX,
 } from '../limits.ts'
 import { checkText, kindOf } from '../text.ts'
+
+/** Memory of the labels that new records share. */
+const LABELS_SHARED_BYTES_MAX = 4 * 1024 * 1024
 
 /** Sets of labels that were used last, by their text. */
 let sets = new Map<string, Labels>()

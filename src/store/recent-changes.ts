@@ -1,13 +1,15 @@
-import {
-  RECENT_CHANGE_BYTES,
-  RECENT_CHANGE_MEMORY_BYTES,
-  RECENT_CHANGES_BYTES_MAX,
-  RECENT_CHANGES_MAX,
-} from '../limits.ts'
 import type { Change } from './change.ts'
 import type { Configuration } from './configuration.ts'
 import { fieldNames } from './fields.ts'
 import { amountOf, heldMemory } from './record-room.ts'
+
+/** The last changes, kept for event streams that go on where they broke. */
+export const RECENT_CHANGES_MAX = 10_000
+export const RECENT_CHANGES_BYTES_MAX = 8 * 1024 * 1024
+/** Estimated bytes of a recent change without its texts, in an event stream. */
+const RECENT_CHANGE_BYTES = 256
+/** Measured memory of a recent change beside the record that it replaced or removed. */
+export const RECENT_CHANGE_MEMORY_BYTES = 144
 
 /** Where a change is among all changes. */
 export interface Point {

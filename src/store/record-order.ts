@@ -1,9 +1,11 @@
-import { ORDER_UNUSED_MS_MAX } from '../limits.ts'
 import type { LongWork } from '../scheduler.ts'
 import type { Difference } from './changed-leaves.ts'
 import type { Configuration } from './configuration.ts'
 import { SLICE_STEPS, sortInSlices } from './slices.ts'
 import { SortedIndex } from './sorted-index.ts'
+
+/** An order is dropped if nobody uses it for so long while records change. */
+export const ORDER_UNUSED_MS_MAX = 10 * 60_000
 
 type Records = SortedIndex<Configuration>
 

@@ -1,19 +1,20 @@
 import { recordMemoryMax } from '../budget.ts'
 import { MemoryFullError } from '../errors.ts'
-import {
-  BODY_BYTES_MAX,
-  HELD_JSON_COPIES,
-  HELD_LABEL_BYTES,
-  HELD_RECORD_BYTES,
-  IMPORT_ROWS_MEMORY_SHARE,
-  LABEL_MEMORY_BYTES,
-  RECORD_JSON_COPIES,
-  RECORD_MEMORY_BYTES,
-  RECORDS_MEMORY_LEAST_BYTES,
-} from '../limits.ts'
+import { BODY_BYTES_MAX, HELD_LABEL_BYTES, HELD_RECORD_BYTES, RECORDS_MEMORY_LEAST_BYTES } from '../limits.ts'
 import type { Alteration } from './change.ts'
 import type { Configuration } from './configuration.ts'
 import { countLabels } from './labels.ts'
+
+/** Estimated memory of a record beside its text and labels: its places in index and orders, and its ETag. */
+export const RECORD_MEMORY_BYTES = 320
+/** Its text is there as fields and as JSON; one character that is not Latin 1 doubles each of them. */
+export const RECORD_JSON_COPIES = 4
+/** Estimated memory of a label beside its text. V8 keeps a description of each set of keys that no other record has. */
+export const LABEL_MEMORY_BYTES = 160
+/** How often a held record holds its text: as fields and as JSON. */
+const HELD_JSON_COPIES = 2
+/** Share of the other memory for the rows of an import, or for the records that they make: the rest is for garbage. */
+export const IMPORT_ROWS_MEMORY_SHARE = 3 / 8
 
 const MEBIBYTE = 1024 * 1024
 /** More than the estimate of any record. */

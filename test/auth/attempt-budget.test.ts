@@ -1,8 +1,12 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createAttemptBudget } from '../../src/auth/attempt-log.ts'
-import { ALL_ATTEMPTS_LISTED_MAX, ATTEMPTS_LISTED_MAX, ATTEMPTS_WINDOW_MS } from '../../src/limits.ts'
+import {
+  ALL_ATTEMPTS_LISTED_MAX,
+  ATTEMPTS_LISTED_MAX,
+  ATTEMPTS_WINDOW_MS,
+  createAttemptBudget,
+} from '../../src/auth/attempt-log.ts'
 import { holdClock } from '../support/held-clock.ts'
 
 function setUp() {

@@ -1,13 +1,13 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { createAttemptLog } from '../../src/auth/attempt-log.ts'
 import {
   ATTEMPTS_LISTED_MAX,
   ATTEMPTS_WINDOW_MS,
+  createAttemptLog,
   SUCCESSES_LISTED_MAX,
   SUCCESSES_WINDOW_MS,
-} from '../../src/limits.ts'
+} from '../../src/auth/attempt-log.ts'
 import { holdClock } from '../support/held-clock.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 

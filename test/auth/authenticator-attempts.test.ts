@@ -5,16 +5,15 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { addAccount, changeSecret } from '../../src/auth/accounts.ts'
-import { dummyHash, verifyPassword } from '../../src/auth/password.ts'
-import { OverloadedError, TooManyAttemptsError } from '../../src/errors.ts'
 import {
-  FREE_FAILURES,
-  KNOWN_NETWORK_MS,
+  dummyHash,
   PASSWORD_HASHES_MAX,
   PASSWORD_QUEUE_MAX,
-  THROTTLE_PAUSE_MS_MIN,
-  WIDER_FREE_FAILURES,
-} from '../../src/limits.ts'
+  verifyPassword,
+} from '../../src/auth/password.ts'
+import { KNOWN_NETWORK_MS } from '../../src/auth/secret-checks.ts'
+import { FREE_FAILURES, THROTTLE_PAUSE_MS_MIN, WIDER_FREE_FAILURES } from '../../src/auth/throttle.ts'
+import { OverloadedError, TooManyAttemptsError } from '../../src/errors.ts'
 import { networksOf } from '../../src/network.ts'
 import { caller } from '../support/message.ts'
 import { cheapHashOf } from '../support/started-folder.ts'

@@ -3,11 +3,16 @@ import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { addAccount, changeSecret, removeAccount } from '../../src/auth/accounts.ts'
-import { createPasswordChanges, readOwner } from '../../src/auth/authenticator.ts'
+import {
+  createPasswordChanges,
+  PASSWORD_CHANGES_MAX,
+  PASSWORD_CHANGES_WINDOW_MS,
+  readOwner,
+} from '../../src/auth/authenticator.ts'
 import { hashPassword } from '../../src/auth/password.ts'
 import { createSigningKey, verifyToken } from '../../src/auth/signed-token.ts'
+import { VERIFIED_TOKENS_MAX } from '../../src/auth/token-verifier.ts'
 import { InvalidInputError } from '../../src/errors.ts'
-import { PASSWORD_CHANGES_MAX, PASSWORD_CHANGES_WINDOW_MS, VERIFIED_TOKENS_MAX } from '../../src/limits.ts'
 import { systemAccount } from '../../src/system-account.ts'
 import { eventually } from '../support/eventually.ts'
 import { holdClock } from '../support/held-clock.ts'

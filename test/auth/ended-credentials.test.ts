@@ -1,8 +1,12 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createJti, EndedCredentials } from '../../src/auth/ended-credentials.ts'
-import { ACCOUNT_REVOCATIONS_MAX, REVOCATIONS_DROPPED_AT_ONCE } from '../../src/limits.ts'
+import {
+  ACCOUNT_REVOCATIONS_MAX,
+  createJti,
+  EndedCredentials,
+  REVOCATIONS_DROPPED_AT_ONCE,
+} from '../../src/auth/ended-credentials.ts'
 
 const NOW = 1_000
 const LATER = 2_000

@@ -6,6 +6,7 @@ import { folderKeys } from '../../src/auth/folder-credentials.ts'
 import {
   endOfTokens,
   extendKey,
+  KEY_TAKE_UP_SECONDS,
   prepareKeys,
   replaceKeys,
   rotateKeys,
@@ -14,7 +15,7 @@ import {
 import { createKey, keysDocument, readKeys, type StoredKey } from '../../src/auth/keys.ts'
 import { type DataFolder, dataFiles, takeLock } from '../../src/files/data-folder.ts'
 import type { FileLock } from '../../src/files/file-lock.ts'
-import { DURATION_SECONDS_MAX, KEY_TAKE_UP_SECONDS, KEYS_MAX } from '../../src/limits.ts'
+import { DURATION_SECONDS_MAX, KEYS_MAX } from '../../src/limits.ts'
 import { createFailingFiles, failOn } from '../support/failing-files.ts'
 import { openedFolder } from '../support/temporary-folder.ts'
 

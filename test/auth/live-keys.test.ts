@@ -4,11 +4,17 @@ import { unlink, writeFile } from 'node:fs/promises'
 import { describe, it, type TestContext } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { folderKeys } from '../../src/auth/folder-credentials.ts'
-import { prepareKeys, replaceKeys, rotateKeys, secondsOf } from '../../src/auth/key-rotation.ts'
+import {
+  KEY_TAKE_UP_SECONDS,
+  prepareKeys,
+  replaceKeys,
+  rotateKeys,
+  secondsOf,
+} from '../../src/auth/key-rotation.ts'
 import { keysDocument, readKeys, type StoredKey, toSigningKey } from '../../src/auth/keys.ts'
 import { followKeys } from '../../src/auth/live-keys.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'
-import { CREDENTIALS_POLL_MS, KEY_TAKE_UP_SECONDS } from '../../src/limits.ts'
+import { CREDENTIALS_POLL_MS } from '../../src/files/shared-document.ts'
 import { createFailingFiles, failOn } from '../support/failing-files.ts'
 import { holdClock } from '../support/held-clock.ts'
 import { createMemoryLog } from '../support/memory-log.ts'

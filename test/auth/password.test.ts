@@ -2,9 +2,15 @@ import '../support/node-version.ts'
 import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { dummyHash, hashPassword, isPasswordHash, verifyPassword } from '../../src/auth/password.ts'
+import {
+  dummyHash,
+  hashPassword,
+  isPasswordHash,
+  PASSWORD_HASHES_MAX,
+  PASSWORD_QUEUE_MAX,
+  verifyPassword,
+} from '../../src/auth/password.ts'
 import { OverloadedError } from '../../src/errors.ts'
-import { PASSWORD_HASHES_MAX, PASSWORD_QUEUE_MAX } from '../../src/limits.ts'
 import { useFullArgon2 } from '../support/light-argon2.ts'
 import { watchArgon2Jobs } from './argon2-jobs.ts'
 import { assertOnlyMatch, passwords, shown } from './matching-passwords.ts'

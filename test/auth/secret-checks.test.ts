@@ -2,15 +2,14 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import '../support/light-argon2.ts'
 import { describe, it } from 'node:test'
-import { createKnownNetworks } from '../../src/auth/secret-checks.ts'
+import { PASSWORD_HASHES_MAX, PASSWORD_QUEUE_MAX } from '../../src/auth/password.ts'
 import {
   ACCOUNT_KNOWN_NETWORKS_MAX,
-  FREE_FAILURES,
+  createKnownNetworks,
   KNOWN_NETWORK_MS,
   KNOWN_NETWORKS_MAX,
-  PASSWORD_HASHES_MAX,
-  PASSWORD_QUEUE_MAX,
-} from '../../src/limits.ts'
+} from '../../src/auth/secret-checks.ts'
+import { FREE_FAILURES } from '../../src/auth/throttle.ts'
 import { Samples } from '../metrics/scrape.ts'
 import { holdClock } from '../support/held-clock.ts'
 import { createClient } from '../support/http-client.ts'

@@ -1,13 +1,13 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createSuccessBudget } from '../../src/auth/attempt-log.ts'
 import {
   ACCOUNT_SUCCESSES_LISTED_MAX,
   ALL_SUCCESSES_LISTED_MAX,
+  createSuccessBudget,
   SUCCESSES_LISTED_MAX,
   SUCCESSES_WINDOW_MS,
-} from '../../src/limits.ts'
+} from '../../src/auth/attempt-log.ts'
 import { holdClock } from '../support/held-clock.ts'
 
 const ADDRESS = '192.0.2.1'

@@ -1,16 +1,16 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createThrottle } from '../../src/auth/throttle.ts'
-import { OverloadedError, TooManyAttemptsError } from '../../src/errors.ts'
 import {
+  createThrottle,
   FREE_FAILURES,
   THROTTLE_MEMORY_MS,
   THROTTLE_PAIRS_MAX,
   THROTTLE_PAUSE_MS_MAX,
   THROTTLE_PAUSE_MS_MIN,
   WIDER_FREE_FAILURES,
-} from '../../src/limits.ts'
+} from '../../src/auth/throttle.ts'
+import { OverloadedError, TooManyAttemptsError } from '../../src/errors.ts'
 import { holdClock } from '../support/held-clock.ts'
 
 const ADDRESS = '192.0.2.1'

@@ -4,8 +4,7 @@ import { describe, it } from 'node:test'
 import type { Account, AccountKind } from '../../src/auth/accounts.ts'
 import type { Revocations } from '../../src/auth/ended-credentials.ts'
 import { type Claims, createSigningKey, type SigningKey, signToken } from '../../src/auth/signed-token.ts'
-import { createTokenVerifier } from '../../src/auth/token-verifier.ts'
-import { VERIFIED_TOKENS_MAX } from '../../src/limits.ts'
+import { createTokenVerifier, VERIFIED_TOKENS_MAX } from '../../src/auth/token-verifier.ts'
 import { holdClock } from '../support/held-clock.ts'
 
 const key = createSigningKey('k1', Buffer.alloc(32, 1))

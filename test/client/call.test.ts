@@ -5,9 +5,16 @@ import { createServer, type RequestListener, type ServerResponse } from 'node:ht
 import { createServer as createPlainServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { type Call, callEndpoint, NoAnswerError, openCall, UnreachableError } from '../../src/client/call.ts'
+import {
+  CALL_ANSWER_BYTES_MAX,
+  CALL_CONTINUE_MS,
+  type Call,
+  callEndpoint,
+  NoAnswerError,
+  openCall,
+  UnreachableError,
+} from '../../src/client/call.ts'
 import { socketEndpoint } from '../../src/client/endpoint.ts'
-import { CALL_ANSWER_BYTES_MAX, CALL_CONTINUE_MS } from '../../src/limits.ts'
 import { holdTimers } from '../support/held-timers.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 

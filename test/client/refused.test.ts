@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { socketEndpoint } from '../../src/client/endpoint.ts'
 import {
+  CALL_PAUSE_MS_MIN,
+  CALL_RETRY_MS,
   callPatiently,
   OtherAnswerError,
   RefusedError,
@@ -10,7 +12,6 @@ import {
   retryAfterMs,
   tokenRefusalOf,
 } from '../../src/client/refused.ts'
-import { CALL_PAUSE_MS_MIN, CALL_RETRY_MS } from '../../src/limits.ts'
 
 const endpoint = socketEndpoint('/s')
 const refusal = (status: number, body: unknown, headers = {}) =>

@@ -4,15 +4,15 @@ import { describe, it, type TestContext } from 'node:test'
 import { ClusterRefusedError } from '../../src/cluster/cluster-error.ts'
 import { createMeta, encodeMeta, parseMeta } from '../../src/cluster/cluster-meta.ts'
 import { type ClusterState, readCluster } from '../../src/cluster/cluster-reading.ts'
-import { Follower } from '../../src/cluster/follower.ts'
-import type { WatchEvent } from '../../src/cluster/messages.ts'
-import { encodeNodeEntry } from '../../src/cluster/node-entry.ts'
 import {
   CLUSTER_BEHIND_MS,
   CLUSTER_CHECK_MS,
   CLUSTER_CURRENT_MS,
   CLUSTER_REFUSED_PAUSE_MS,
-} from '../../src/limits.ts'
+  Follower,
+} from '../../src/cluster/follower.ts'
+import type { WatchEvent } from '../../src/cluster/messages.ts'
+import { encodeNodeEntry } from '../../src/cluster/node-entry.ts'
 import { beginCluster, clusterKeys } from '../support/cluster-node.ts'
 import { holdTimers } from '../support/held-timers.ts'
 import { createMemoryEtcd, type MemoryEtcd } from '../support/memory-etcd.ts'

@@ -3,9 +3,13 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { ClusterRefusedError } from '../../src/cluster/cluster-error.ts'
 import { ClusterKeys } from '../../src/cluster/cluster-keys.ts'
-import { RevokedKeys } from '../../src/cluster/revoked-keys.ts'
+import {
+  REVOCATION_LEASE_SECONDS,
+  REVOCATION_MARGIN_SECONDS,
+  RevokedKeys,
+} from '../../src/cluster/revoked-keys.ts'
 import { OutcomeUnknownError, StorageFullError, StorageUnavailableError } from '../../src/errors.ts'
-import { CLUSTER_CHANGE_MS, REVOCATION_LEASE_SECONDS, REVOCATION_MARGIN_SECONDS } from '../../src/limits.ts'
+import { CLUSTER_CHANGE_MS } from '../../src/limits.ts'
 import { createMemoryEtcd, type MemoryEtcd } from '../support/memory-etcd.ts'
 
 const keys = new ClusterKeys('/connbook/')

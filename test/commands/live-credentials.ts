@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { CREDENTIALS_POLL_MS } from '../../src/limits.ts'
+import { CREDENTIALS_POLL_MS } from '../../src/files/shared-document.ts'
 import { getToken, logIn } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { holdTimers } from '../support/held-timers.ts'

@@ -12,7 +12,7 @@ import {
 } from '../../src/console/metrics-figures.ts'
 import { ALL_ROUTES, answerTimes, figures, routesIn } from '../../src/console/operation-figures.ts'
 import { LOOK_MS, OperationRecord, SPAN_MS } from '../../src/console/operation-record.ts'
-import { METRICS_KEPT_MS } from '../../src/limits.ts'
+import { METRICS_KEPT_MS } from '../../src/resources/metrics.ts'
 import { holdClock } from '../support/held-clock.ts'
 import { start } from '../support/service.ts'
 

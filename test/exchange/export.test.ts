@@ -1,6 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { ANSIBLE_GROUPS_MAX } from '../../src/exchange/ansible-format.ts'
 import { exportPieces, summarizeExport } from '../../src/exchange/export.ts'
 import {
   type ExportFormatName,
@@ -8,7 +9,7 @@ import {
   exportFormats,
   formatFor,
 } from '../../src/exchange/export-formats.ts'
-import { ANSIBLE_GROUPS_MAX, STREAM_PIECE_CHARACTERS } from '../../src/limits.ts'
+import { STREAM_PIECE_CHARACTERS } from '../../src/limits.ts'
 import { runAtOnce } from '../../src/scheduler.ts'
 import { draft } from '../support/store.ts'
 import { exported, named, recordsOf } from './records.ts'

@@ -4,9 +4,9 @@ import { mkdir, readdir, readFile, truncate, writeFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
+import { AUDIT_FILE_BYTES_MAX } from '../../src/audit/audit-trail.ts'
 import { dataPaths } from '../../src/files/data-folder.ts'
 import { recordCommand } from '../../src/folder/command-audit.ts'
-import { AUDIT_FILE_BYTES_MAX } from '../../src/limits.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 async function setUp(t: TestContext) {

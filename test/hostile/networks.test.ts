@@ -2,7 +2,7 @@ import '../support/node-version.ts'
 import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { FREE_FAILURES, WIDER_FREE_FAILURES } from '../../src/limits.ts'
+import { FREE_FAILURES, WIDER_FREE_FAILURES } from '../../src/auth/throttle.ts'
 import { createClient } from '../support/http-client.ts'
 import { admin, start } from '../support/service.ts'
 

@@ -5,13 +5,8 @@ import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import {
-  HEADERS_TIMEOUT_MS,
-  KEEP_ALIVE_TIMEOUT_MS,
-  REQUEST_TIMEOUT_MS,
-  TAKING_TIMEOUT_MS,
-  TIMEOUT_CHECK_MS,
-} from '../../src/limits.ts'
+import { REQUEST_TIMEOUT_MS, TAKING_TIMEOUT_MS } from '../../src/limits.ts'
+import { HEADERS_TIMEOUT_MS, KEEP_ALIVE_TIMEOUT_MS, TIMEOUT_CHECK_MS } from '../../src/server/http-server.ts'
 import { formatRequest } from '../support/raw-http.ts'
 import { client as credentials } from '../support/service.ts'
 import { type AttackedServer, startAttacked } from './attack/attacked-server.ts'

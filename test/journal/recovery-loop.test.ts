@@ -2,8 +2,11 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { recoverPatiently } from '../../src/journal/recovery-loop.ts'
-import { RECOVERY_PAUSE_MS_MAX, RECOVERY_PAUSE_MS_MIN } from '../../src/limits.ts'
+import {
+  RECOVERY_PAUSE_MS_MAX,
+  RECOVERY_PAUSE_MS_MIN,
+  recoverPatiently,
+} from '../../src/journal/recovery-loop.ts'
 import { holdTimers } from '../support/held-timers.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 

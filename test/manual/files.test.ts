@@ -1,8 +1,9 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { AUDIT_FILE_BYTES_MAX } from '../../src/audit/audit-trail.ts'
 import { auditFiles, dataFiles, OWNER_SOCKET } from '../../src/files/data-folder.ts'
-import { AUDIT_FILE_BYTES_MAX, SNAPSHOT_JOURNAL_BYTES_MIN } from '../../src/limits.ts'
+import { SNAPSHOT_JOURNAL_BYTES_MIN } from '../../src/storage/file/file-storage.ts'
 import { readChapterNamed } from './published.ts'
 
 const text = readChapterNamed('files')

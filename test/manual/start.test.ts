@@ -3,15 +3,14 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { recordMemoryMax } from '../../src/budget.ts'
+import { HEAP_SHARE, recordMemoryMax } from '../../src/budget.ts'
+import { MEMORY_MIB_MIN } from '../../src/limits.ts'
 import {
-  HEAP_SHARE,
   LABEL_MEMORY_BYTES,
-  MEMORY_MIB_MIN,
   RECORD_JSON_COPIES,
   RECORD_MEMORY_BYTES,
-} from '../../src/limits.ts'
-import { recordMemory } from '../../src/store/record-room.ts'
+  recordMemory,
+} from '../../src/store/record-room.ts'
 import { readChapterNamed } from './published.ts'
 
 const text = readChapterNamed('start')

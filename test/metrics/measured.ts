@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { METRICS_KEPT_MS } from '../../src/limits.ts'
+import { METRICS_KEPT_MS } from '../../src/resources/metrics.ts'
 import { holdClock } from '../support/held-clock.ts'
 import { createClient } from '../support/http-client.ts'
 import { start } from '../support/service.ts'

@@ -4,9 +4,13 @@ import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import perfHooks from 'node:perf_hooks'
 import { describe, it, type TestContext } from 'node:test'
-import { EVENT_LOOP_LOOK_MS, EVENT_LOOP_WINDOW_MS } from '../../src/limits.ts'
 import { formatMetrics } from '../../src/metrics/exposition.ts'
-import { processMetrics, watchEventLoop } from '../../src/metrics/process-metrics.ts'
+import {
+  EVENT_LOOP_LOOK_MS,
+  EVENT_LOOP_WINDOW_MS,
+  processMetrics,
+  watchEventLoop,
+} from '../../src/metrics/process-metrics.ts'
 import { version } from '../../src/version.ts'
 import { Samples } from './scrape.ts'
 

@@ -3,16 +3,16 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { LivePiece, LiveSink, Request } from '../../src/http/message.ts'
 import { Problem } from '../../src/http/problem.ts'
+import { TAKING_TIMEOUT_MS } from '../../src/limits.ts'
 import {
   EVENTS_COMMENT_MS,
   EVENTS_WAITING_BYTES_MAX,
-  RECENT_CHANGES_MAX,
-  TAKING_TIMEOUT_MS,
-} from '../../src/limits.ts'
-import { EventStreams } from '../../src/resources/event-streams.ts'
+  EventStreams,
+} from '../../src/resources/event-streams.ts'
 import { type WaitingCall, WaitingCalls } from '../../src/resources/waiting-calls.ts'
 import { type LongWork, Scheduler } from '../../src/scheduler.ts'
 import { listTag } from '../../src/store/list-tag.ts'
+import { RECENT_CHANGES_MAX } from '../../src/store/recent-changes.ts'
 import { until } from '../support/eventually.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 import { draft, openStore, someone } from '../support/store.ts'

@@ -3,13 +3,10 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect as connectTo } from 'node:net'
 import { describe, it } from 'node:test'
-import {
-  EVENTS_PAUSE_MS,
-  HALF_CLOSED_PROBE_MS,
-  RECOVERY_PAUSE_MS_MIN,
-  REFUSAL_PAUSE_MS,
-  WAITING_CALLS_LOOK_MS,
-} from '../../src/limits.ts'
+import { RECOVERY_PAUSE_MS_MIN } from '../../src/journal/recovery-loop.ts'
+import { EVENTS_PAUSE_MS, WAITING_CALLS_LOOK_MS } from '../../src/limits.ts'
+import { HALF_CLOSED_PROBE_MS } from '../../src/server/gone-signal.ts'
+import { REFUSAL_PAUSE_MS } from '../../src/server/request-order.ts'
 import { eventsIn, readEvents } from '../support/event-reader.ts'
 import { createFailingFiles, failOn } from '../support/failing-files.ts'
 import { holdClock } from '../support/held-clock.ts'

@@ -6,14 +6,10 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
 import type { RecordHistories } from '../../src/audit/record-history.ts'
-import {
-  HISTORIES_AT_ONCE_MAX,
-  HISTORIES_WAITING_MAX,
-  IMPORT_AUDITED_RECORDS_MAX,
-  REFUSAL_PAUSE_MS,
-} from '../../src/limits.ts'
-import { historyHandlers } from '../../src/resources/history.ts'
+import { IMPORT_AUDITED_RECORDS_MAX } from '../../src/limits.ts'
+import { HISTORIES_AT_ONCE_MAX, HISTORIES_WAITING_MAX, historyHandlers } from '../../src/resources/history.ts'
 import { Scheduler } from '../../src/scheduler.ts'
+import { REFUSAL_PAUSE_MS } from '../../src/server/request-order.ts'
 import type { ConfigurationStore } from '../../src/store/configuration-store.ts'
 import { trailIn } from '../audit/trail.ts'
 import { pathOf } from '../support/api.ts'

@@ -3,8 +3,13 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { OverloadedError } from '../../src/errors.ts'
-import { IMPORT_LOOK_BYTES_MIN, IMPORT_LOOK_MS, IMPORT_WAIT_MS } from '../../src/limits.ts'
-import { createImportSlot, type ImportTurn } from '../../src/resources/import-slot.ts'
+import {
+  createImportSlot,
+  IMPORT_LOOK_BYTES_MIN,
+  IMPORT_LOOK_MS,
+  IMPORT_WAIT_MS,
+  type ImportTurn,
+} from '../../src/resources/import-slot.ts'
 
 /** A slot with the clock stopped. */
 function setUp(t: TestContext) {

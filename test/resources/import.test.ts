@@ -6,14 +6,10 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { createImportReader } from '../../src/exchange/import-reader.ts'
-import {
-  BODY_BYTES_MAX,
-  IMPORT_AUDITED_RECORDS_MAX,
-  IMPORT_BYTES_MAX,
-  IMPORT_LOOK_MS,
-  REFUSAL_PAUSE_MS,
-} from '../../src/limits.ts'
+import { BODY_BYTES_MAX, IMPORT_AUDITED_RECORDS_MAX, IMPORT_BYTES_MAX } from '../../src/limits.ts'
 import { importLimitsFor } from '../../src/resources/import.ts'
+import { IMPORT_LOOK_MS } from '../../src/resources/import-slot.ts'
+import { REFUSAL_PAUSE_MS } from '../../src/server/request-order.ts'
 import { getToken, pathOf } from '../support/api.ts'
 import { createFailingFiles, systemError } from '../support/failing-files.ts'
 import { holdTimers, passTimeUntil } from '../support/held-timers.ts'

@@ -1,8 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { METRICS_KEPT_MS } from '../../src/limits.ts'
-import { metricsHandlers } from '../../src/resources/metrics.ts'
+import { METRICS_KEPT_MS, metricsHandlers } from '../../src/resources/metrics.ts'
 import { holdClock } from '../support/held-clock.ts'
 import { holdTurns } from '../support/held-turns.ts'
 

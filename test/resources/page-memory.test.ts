@@ -1,8 +1,13 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ASKED_PAGES_MAX, PAGE_QUERY_CHARACTERS_MAX, REMEMBERED_PAGES_BYTES_MAX } from '../../src/limits.ts'
-import { PageMemory, type PageReply } from '../../src/resources/page-memory.ts'
+import {
+  ASKED_PAGES_MAX,
+  PAGE_QUERY_CHARACTERS_MAX,
+  PageMemory,
+  type PageReply,
+  REMEMBERED_PAGES_BYTES_MAX,
+} from '../../src/resources/page-memory.ts'
 
 const TAG = 'a-7'
 const NEXT_TAG = 'a-8'

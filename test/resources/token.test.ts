@@ -2,13 +2,10 @@ import '../support/node-version.ts'
 import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import {
-  BODY_BYTES_MAX,
-  FREE_FAILURES,
-  PASSWORD_HASHES_MAX,
-  PASSWORD_QUEUE_MAX,
-  REFUSAL_PAUSE_MS,
-} from '../../src/limits.ts'
+import { PASSWORD_HASHES_MAX, PASSWORD_QUEUE_MAX } from '../../src/auth/password.ts'
+import { FREE_FAILURES } from '../../src/auth/throttle.ts'
+import { BODY_BYTES_MAX } from '../../src/limits.ts'
+import { REFUSAL_PAUSE_MS } from '../../src/server/request-order.ts'
 import { type Answer, createClient, type Headers } from '../support/http-client.ts'
 import { holdArgon2 } from '../support/light-argon2.ts'
 import { folderWithReaders, readingClient } from '../support/readers.ts'

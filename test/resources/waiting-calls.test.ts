@@ -4,8 +4,12 @@ import { describe, it } from 'node:test'
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
 import type { AccountPrincipal, Request } from '../../src/http/message.ts'
 import { Problem } from '../../src/http/problem.ts'
-import { WAITING_CALLS_LOOK_MS, WAITING_PLACE_CHARACTERS } from '../../src/limits.ts'
-import { CredentialChecks, WaitingCalls } from '../../src/resources/waiting-calls.ts'
+import { WAITING_CALLS_LOOK_MS } from '../../src/limits.ts'
+import {
+  CredentialChecks,
+  WAITING_PLACE_CHARACTERS,
+  WaitingCalls,
+} from '../../src/resources/waiting-calls.ts'
 import { type LongWork, runAtOnce, Scheduler } from '../../src/scheduler.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 

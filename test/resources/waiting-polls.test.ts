@@ -2,16 +2,14 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { Request } from '../../src/http/message.ts'
-import {
-  HALF_CLOSED_PROBE_MS,
-  METRICS_KEPT_MS,
-  RECENT_CHANGES_MAX,
-  WAITING_CALLS_LOOK_MS,
-} from '../../src/limits.ts'
+import { WAITING_CALLS_LOOK_MS } from '../../src/limits.ts'
+import { METRICS_KEPT_MS } from '../../src/resources/metrics.ts'
 import { WaitingCalls } from '../../src/resources/waiting-calls.ts'
 import { WaitingPolls } from '../../src/resources/waiting-polls.ts'
 import { Scheduler } from '../../src/scheduler.ts'
+import { HALF_CLOSED_PROBE_MS } from '../../src/server/gone-signal.ts'
 import { listTag } from '../../src/store/list-tag.ts'
+import { RECENT_CHANGES_MAX } from '../../src/store/recent-changes.ts'
 import { eventually } from '../support/eventually.ts'
 import { holdClock } from '../support/held-clock.ts'
 import { holdTurns } from '../support/held-turns.ts'

@@ -2,7 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
-import { HELD_STALLED_MS } from '../../src/limits.ts'
+import { HELD_STALLED_MS } from '../../src/server/held-bytes.ts'
 import { holders } from './untaken.ts'
 
 const MAX = 800

@@ -4,10 +4,9 @@ import { Socket } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import type { Noted, Principal } from '../../src/http/message.ts'
 import { FULL_SCOPE } from '../../src/http/scope.ts'
-import { KEPT_RECORD_BYTES } from '../../src/limits.ts'
 import { Connections } from '../../src/server/connections.ts'
 import type { IncomingRequest } from '../../src/server/incoming-request.ts'
-import { KeptVersions } from '../../src/server/kept-versions.ts'
+import { KEPT_RECORD_BYTES, KeptVersions } from '../../src/server/kept-versions.ts'
 
 const RECORDS = 10
 /** Of all records of a revision. */

@@ -5,16 +5,14 @@ import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { connect } from 'node:net'
 import { after, describe, it, type TestContext } from 'node:test'
+import { BODY_BYTES_MAX, HEADER_BYTES_MAX, HEADER_FIELDS_MAX } from '../../src/limits.ts'
 import {
-  BODY_BYTES_MAX,
   CONNECTIONS_MAX,
   DESCRIPTORS_RESERVED,
-  HEADER_BYTES_MAX,
-  HEADER_FIELDS_MAX,
+  findConnectionsLimit,
   PLAIN_CONNECTION_BYTES,
   TLS_CONNECTION_BYTES,
-} from '../../src/limits.ts'
-import { findConnectionsLimit } from '../../src/server/listener.ts'
+} from '../../src/server/listener.ts'
 import { createFailingFiles, holdUp } from '../support/failing-files.ts'
 import { holdTimers } from '../support/held-timers.ts'
 import { createClient, namesIn } from '../support/http-client.ts'

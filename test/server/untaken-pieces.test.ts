@@ -4,8 +4,8 @@ import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { describe, it } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { BODY_PIECES_HELD_MAX, BODY_PIECES_MAX, UNTAKEN_PIECE_BYTES } from '../../src/limits.ts'
-import { countUntakenPieces } from '../../src/server/untaken-pieces.ts'
+import { BODY_PIECES_HELD_MAX, BODY_PIECES_MAX } from '../../src/limits.ts'
+import { countUntakenPieces, UNTAKEN_PIECE_BYTES } from '../../src/server/untaken-pieces.ts'
 
 function setUp() {
   const incoming = new Readable({ read() {} })

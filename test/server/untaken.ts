@@ -2,10 +2,10 @@ import { Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import type { Principal } from '../../src/http/message.ts'
 import { FULL_SCOPE } from '../../src/http/scope.ts'
-import { UNTAKEN_CHARACTER_BYTES } from '../../src/limits.ts'
 import { type Connection, Connections } from '../../src/server/connections.ts'
 import { HeldBytes } from '../../src/server/held-bytes.ts'
 import type { IncomingRequest } from '../../src/server/incoming-request.ts'
+import { UNTAKEN_CHARACTER_BYTES } from '../../src/server/reply.ts'
 
 /** Connections whose sockets hold as many bytes as a test says, and those that were cut off, in order. */
 export function holders(t: TestContext, max: number) {

@@ -1,8 +1,8 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { recordMemoryMax } from '../../src/budget.ts'
-import { HEAP_SHARE, MEMORY_MIB_MIN } from '../../src/limits.ts'
+import { HEAP_SHARE, recordMemoryMax } from '../../src/budget.ts'
+import { MEMORY_MIB_MIN } from '../../src/limits.ts'
 import { warnOfShortMemory } from '../../src/service/memory.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 

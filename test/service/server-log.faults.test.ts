@@ -1,7 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { LOG_FLUSH_MS } from '../../src/limits.ts'
+import { LOG_FLUSH_MS } from '../../src/service/server-log.ts'
 import { startUnread } from './logged-server.ts'
 
 it('a log that nobody ever reads delays the exit by a second', async (t) => {

@@ -5,8 +5,8 @@ import { X509Certificate } from 'node:crypto'
 import { appendFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { ADDRESS_SPACE_MIB_MIN } from '../../src/limits.ts'
 import {
+  ADDRESS_SPACE_MIB_MIN,
   AddressSpaceError,
   CLOCK_BEHIND_MS,
   checkAddressSpace,

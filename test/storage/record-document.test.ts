@@ -1,8 +1,11 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { SNAPSHOT_SLICE_CHARACTERS, SNAPSHOT_SLICE_RECORDS } from '../../src/limits.ts'
-import { writeRecordDocument } from '../../src/storage/record-document.ts'
+import {
+  SNAPSHOT_SLICE_CHARACTERS,
+  SNAPSHOT_SLICE_RECORDS,
+  writeRecordDocument,
+} from '../../src/storage/record-document.ts'
 import { Configuration } from '../../src/store/configuration.ts'
 import { draft } from '../support/store.ts'
 

@@ -1,12 +1,16 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ORDER_UNUSED_MS_MAX, SORTED_AT_ONCE_RECORDS_MAX } from '../../src/limits.ts'
 import { runAtOnce } from '../../src/scheduler.ts'
 import type { Change } from '../../src/store/change.ts'
 import { Configuration } from '../../src/store/configuration.ts'
-import { ConfigurationIndex, type Sort } from '../../src/store/configuration-index.ts'
+import {
+  ConfigurationIndex,
+  SORTED_AT_ONCE_RECORDS_MAX,
+  type Sort,
+} from '../../src/store/configuration-index.ts'
 import { fieldNames } from '../../src/store/fields.ts'
+import { ORDER_UNUSED_MS_MAX } from '../../src/store/record-order.ts'
 import { createRandom, type Random } from '../support/random.ts'
 import { draft } from '../support/store.ts'
 

@@ -2,15 +2,18 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { MemoryFullError } from '../../src/errors.ts'
-import {
-  IMPORT_ROWS_MEMORY_SHARE,
-  LABEL_MEMORY_BYTES,
-  RECORD_JSON_COPIES,
-  RECORDS_MEMORY_LEAST_BYTES,
-} from '../../src/limits.ts'
+import { RECORDS_MEMORY_LEAST_BYTES } from '../../src/limits.ts'
 import { Configuration } from '../../src/store/configuration.ts'
 import type { ConfigurationStore } from '../../src/store/configuration-store.ts'
-import { amountOf, heldMemory, importMemoryMax, recordMemory } from '../../src/store/record-room.ts'
+import {
+  amountOf,
+  heldMemory,
+  IMPORT_ROWS_MEMORY_SHARE,
+  importMemoryMax,
+  LABEL_MEMORY_BYTES,
+  RECORD_JSON_COPIES,
+  recordMemory,
+} from '../../src/store/record-room.ts'
 import { draft, names, openStore, someone } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 

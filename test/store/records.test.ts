@@ -1,11 +1,10 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { SORTED_AT_ONCE_RECORDS_MAX } from '../../src/limits.ts'
 import { Scheduler } from '../../src/scheduler.ts'
 import type { Change } from '../../src/store/change.ts'
 import { Configuration } from '../../src/store/configuration.ts'
-import { ConfigurationIndex } from '../../src/store/configuration-index.ts'
+import { ConfigurationIndex, SORTED_AT_ONCE_RECORDS_MAX } from '../../src/store/configuration-index.ts'
 import { Records } from '../../src/store/records.ts'
 import { draft } from '../support/store.ts'
 

@@ -3,7 +3,7 @@ import { recordMemoryMax } from '../../budget.ts'
 import { DamagedFileError } from '../../errors.ts'
 import { type DataPaths, dataFiles } from '../../files/data-folder.ts'
 import { createJournalFile, openJournalFile } from '../../journal/journal-file.ts'
-import { SNAPSHOT_JOURNAL_BYTES_MIN, UNLISTED_AT_ONCE_MAX, UPDATES_AT_ONCE_MAX } from '../../limits.ts'
+import { UNLISTED_AT_ONCE_MAX } from '../../limits.ts'
 import type { Log } from '../../log.ts'
 import { Scheduler } from '../../scheduler.ts'
 import { LABELS_CHANGE_VERSION, stateVersionOf } from '../../store/change.ts'
@@ -18,6 +18,11 @@ import type { StateHeader } from '../record-document.ts'
 import { FileChangeLog } from './file-change-log.ts'
 import { writeSnapshot } from './snapshot.ts'
 import { type DurableChange, openStoreFiles, readStoreFiles } from './store-files.ts'
+
+/** Updates at once: each change makes one by name and id, and one of each order in use. A larger import is applied in slices. */
+export const UPDATES_AT_ONCE_MAX = 1_000
+/** A smaller journal is not worth a snapshot. */
+export const SNAPSHOT_JOURNAL_BYTES_MIN = 4 * 1024 * 1024
 
 // Others import this file alone of the folder.
 export { examineStore, type RecordsExamination } from './file-examination.ts'

@@ -1,7 +1,6 @@
 import { ifPresent, RESTORE_ADVICE } from '../../errors.ts'
 import { openAtomicFile } from '../../files/atomic-file.ts'
 import type { FileSystem, OpenFile } from '../../files/file-system.ts'
-import { SNAPSHOT_SYNC_BYTES } from '../../limits.ts'
 import type { Configuration } from '../../store/configuration.ts'
 import type { ConfigurationIndex } from '../../store/configuration-index.ts'
 import {
@@ -11,6 +10,9 @@ import {
   type StateHeader,
   writeRecordDocument,
 } from '../record-document.ts'
+
+/** Growth of a snapshot between its syncs: a larger sync would delay those of the journal. */
+const SNAPSHOT_SYNC_BYTES = 8 * 1024 * 1024
 
 export const snapshotKind = {
   format: 'connbook snapshot',

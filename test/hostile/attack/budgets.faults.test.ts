@@ -5,13 +5,11 @@ import { describe, it, type TestContext } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { addAccount } from '../../../src/auth/accounts.ts'
 import { accountsDocument } from '../../../src/auth/accounts-file.ts'
+import { ACCOUNT_SUCCESSES_LISTED_MAX } from '../../../src/auth/attempt-log.ts'
+import { ACCOUNT_REVOCATIONS_MAX } from '../../../src/auth/ended-credentials.ts'
+import { REVOCATIONS_BYTES_MIN } from '../../../src/auth/folder-revocations.ts'
 import { digestSecret } from '../../../src/auth/secret.ts'
 import { dataFiles, dataPaths } from '../../../src/files/data-folder.ts'
-import {
-  ACCOUNT_REVOCATIONS_MAX,
-  ACCOUNT_SUCCESSES_LISTED_MAX,
-  REVOCATIONS_BYTES_MIN,
-} from '../../../src/limits.ts'
 import { quantile } from '../../bench/statistics.ts'
 import { eventually } from '../../support/eventually.ts'
 import { createClient } from '../../support/http-client.ts'

@@ -4,17 +4,15 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { connect as connectTls } from 'node:tls'
-import { recordMemoryMax, shareOf } from '../../../src/budget.ts'
+import { HEAP_SHARE, recordMemoryMax, shareOf } from '../../../src/budget.ts'
 import {
   BODY_BYTES_MAX,
   BODY_PIECES_MAX,
   HEADER_BYTES_MAX,
-  HEAP_SHARE,
   LABELS_MAX,
   MEMORY_MIB_MIN,
-  PLAIN_CONNECTION_BYTES,
-  TLS_CONNECTION_BYTES,
 } from '../../../src/limits.ts'
+import { PLAIN_CONNECTION_BYTES, TLS_CONNECTION_BYTES } from '../../../src/server/listener.ts'
 import { Configuration } from '../../../src/store/configuration.ts'
 import { amountOf, recordMemory } from '../../../src/store/record-room.ts'
 import { fieldsOf, fillFolder } from '../../bench/data-folders.ts'

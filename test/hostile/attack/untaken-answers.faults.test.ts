@@ -5,12 +5,12 @@ import { type IncomingMessage, request } from 'node:http'
 import { describe, it } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import {
-  HELD_STALLED_MS,
   HOSTNAME_CHARACTERS_MAX,
   NAME_CHARACTERS_MAX,
   UNSTREAMED_BYTES_MAX,
   USERNAME_CHARACTERS_MAX,
 } from '../../../src/limits.ts'
+import { HELD_STALLED_MS } from '../../../src/server/held-bytes.ts'
 import type { Change } from '../../../src/store/change.ts'
 import { Configuration } from '../../../src/store/configuration.ts'
 import { fieldsOf } from '../../bench/data-folders.ts'
