@@ -27,8 +27,8 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const MEBIBYTE = 1024 * 1024
 const YOUNG_BYTES = 24 * MEBIBYTE
-/** In less than MEMORY_MIB_MIN nothing is promised, but it holds. */
-const MEMORIES_MIB = [128, MEMORY_MIB_MIN, 256, 512]
+/** In 128 MiB the kernel ends the server when all of this comes over TLS: less than MEMORY_MIB_MIN is not enough. */
+const MEMORIES_MIB = [MEMORY_MIB_MIN, 256, 512]
 /** Opened at once: more would wait in vain where handshakes are slow. */
 const AT_ONCE = 20
 const IMPORTED_ROWS = 2_000
