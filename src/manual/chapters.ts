@@ -22,6 +22,7 @@ export const chapters: readonly Chapter[] = [
   { name: 'follow', summary: 'wait for changes, read them as events' },
   { name: 'history', summary: 'what happened to a record, and who did it' },
   { name: 'exchange', summary: 'export for ssh, Ansible, psql and shells; import many' },
+  { name: 'recipes', summary: 'ssh, Ansible, PuTTY, Remmina, Prometheus, cron; change many' },
   { name: 'openapi', summary: 'a description of every call, from which tools make clients' },
   { name: 'commands', summary: 'records from the command line: ls, get, set, ssh, watch' },
   { name: 'shell', summary: 'the Tab key in bash, zsh and fish; man pages' },
