@@ -1,5 +1,6 @@
 import { constants } from 'node:fs'
 import { ConnbookError, InvalidInputError, systemCode } from '../errors.ts'
+import { LineReader } from '../exchange/import-text.ts'
 import type { Condition } from '../exchange/ssh-condition.ts'
 import type {
   Include,
@@ -7,7 +8,6 @@ import type {
   SourceLocation,
   SshConfiguration,
 } from '../exchange/ssh-configuration.ts'
-import { createLineReader } from '../exchange/text-lines.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { globPaths } from '../files/glob-paths.ts'
 
@@ -59,7 +59,7 @@ export async function takeSshFiles(
   const taker = new FileTaker(configuration, owner, files)
   const open = configuration.openFile()
   const chain = { path: undefined, id, by: undefined }
-  const reader = createLineReader()
+  const reader = new LineReader()
   for await (const piece of pieces) {
     taker.count(piece.length)
     await taker.takeLines(open, reader.read(piece), chain)
@@ -165,7 +165,7 @@ class FileTaker {
       const reason = reasonAgainst(by, file.id)
       if (reason !== undefined) return this.#fault(location, `${JSON.stringify(path)} ${reason}`)
       const open = this.#configuration.openFile(path, condition)
-      const reader = createLineReader()
+      const reader = new LineReader()
       for (;;) {
         const bytes = await this.#try(location, path, IN_PART, file.read)
         if (bytes === undefined) return

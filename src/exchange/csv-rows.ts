@@ -28,7 +28,7 @@ const ADVICE = `; write it as: ${requiredFields.join(',')}`
 
 /**
  * Reads RFC 4180 with a header line that names the columns in any order; a column `id` is ignored, and one for labels
- * may be absent. Also accepts lines that end in LF or CR alone, and the byte order mark that spreadsheets write.
+ * may be absent. Also accepts lines that end in LF or CR alone.
  */
 export function createCsvReader(): RowReader {
   return new CsvReader()
@@ -46,15 +46,10 @@ class CsvReader implements RowReader {
   /** `closing`: after a quote in a quoted field; it ends the field or is the first half of `""`. */
   #state: 'start' | 'plain' | 'quoted' | 'closing' = 'start'
   #isAfterReturn = false
-  #isBegun = false
   #isOver = false
   #rows: Row[] = []
 
   read(piece: string): Row[] {
-    if (!this.#isBegun && piece !== '') {
-      this.#isBegun = true
-      if (piece.startsWith('\ufeff')) return this.read(piece.slice(1))
-    }
     for (let at = 0; at < piece.length && !this.#isOver; )
       at = this.#takeSome(piece, this.#skipBlankLines(piece, at))
     return this.#rows.splice(0)

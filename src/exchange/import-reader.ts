@@ -1,10 +1,11 @@
-import { type Fault, InvalidInputError } from '../errors.ts'
+import type { Fault } from '../errors.ts'
 import { IMPORT_ROW_MEMORY_BYTES, IMPORT_ROWS_MAX, NAME_CHARACTERS_MAX } from '../limits.ts'
 import { type ImportedConfiguration, readNewConfiguration } from '../store/configuration.ts'
 import { importRowMemory } from '../store/import-plan.ts'
 import { faultsOfLabelsPatch, type LabelsPatch } from '../store/labels.ts'
 import { checkText } from '../text.ts'
 import { createCsvReader } from './csv-rows.ts'
+import { ImportTextDecoder } from './import-text.ts'
 import { createJsonlReader, createJsonReader } from './json-rows.ts'
 import type { Row, RowReader } from './row.ts'
 import { createSshConfigReader } from './ssh-config-rows.ts'
@@ -30,7 +31,7 @@ export interface ImportedRecords {
 
 /** Reads records from a file in pieces. */
 export interface ImportReader {
-  /** @throws {InvalidInputError} for invalid UTF-8; then nothing more can be read. */
+  /** @throws {InvalidInputError} as `ImportTextDecoder.decode` does; then nothing more can be read. */
   read(bytes: Uint8Array): void
   /** Throws as `read` does. */
   end(): ImportedRecords
@@ -48,14 +49,12 @@ export function createImportReader(
   { rowsMax = IMPORT_ROWS_MAX, memoryMax = Number.POSITIVE_INFINITY } = {},
 ): ImportReader {
   const reader = rowReaders[format]()
-  // Each row reader handles the byte order mark itself.
-  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+  const decoder = new ImportTextDecoder()
   const lines = new Map<string, number>()
   const drafts: ImportedConfiguration[] = []
   const faults: Fault[] = []
   let faultCount = 0
   let emptyCount = 0
-  let bytesRead = 0
   let rows = 0
   let memory = 0
   let isOver = false
@@ -105,21 +104,13 @@ export function createImportReader(
     isOver = true
     addFault({ line, field: 'document', detail })
   }
-  const decode = (bytes?: Uint8Array) => {
-    try {
-      return bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true })
-    } catch {
-      throw new InvalidInputError(`The text is not valid UTF-8 at byte ${bytesRead} or soon after`)
-    }
-  }
   return {
     read(bytes) {
       if (isOver) return
-      for (const row of reader.read(decode(bytes))) takeRow(row)
-      bytesRead += bytes.length
+      for (const row of reader.read(decoder.decode(bytes))) takeRow(row)
     },
     end() {
-      if (!isOver) for (const row of [...reader.read(decode()), ...reader.end()]) takeRow(row)
+      if (!isOver) for (const row of [...reader.read(decoder.end()), ...reader.end()]) takeRow(row)
       return { drafts, faults: faults.sort((a, b) => (a.line ?? 0) - (b.line ?? 0)), faultCount, emptyCount }
     },
   }

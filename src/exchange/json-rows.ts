@@ -47,7 +47,7 @@ class JsonReader implements RowReader {
   /** Returns the text after the head; empty while the head is incomplete. */
   #takeHead(piece: string): string {
     this.#text += piece
-    const match = HEAD.exec(this.#text.replace(/^\ufeff/, ' '))
+    const match = HEAD.exec(this.#text)
     if (match === null) {
       const isHopeless = this.#text.length > HEAD_CHARACTERS_MAX
       if (isHopeless) this.#fail('must begin as an array, or as {"configurations":[')
@@ -136,7 +136,7 @@ class JsonReader implements RowReader {
 const specials = /["{}[\],]/g
 const stringSpecials = /["\\]/g
 
-/** Reads one JSON object a line; skips blank lines, and a byte order mark. */
+/** Reads one JSON object a line; skips blank lines. */
 export function createJsonlReader(): RowReader {
   return new JsonlReader()
 }
@@ -173,7 +173,7 @@ class JsonlReader implements RowReader {
     }
     if (text.trim() === '') return []
     this.#isEmpty = false
-    const input = parseJson(this.#line === 1 ? text.replace(/^\ufeff/, '') : text)
+    const input = parseJson(text)
     if (isObject(input)) return [{ line: this.#line, fields: input }]
     const fault = input === undefined ? 'is not valid JSON' : `must be an object, not ${kindOf(input)}`
     return [faultyRow(this.#line, fault)]

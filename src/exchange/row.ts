@@ -46,7 +46,11 @@ export function nextMatch(text: string, pattern: RegExp, from: number): number {
 }
 
 export function countNewlines(text: string): number {
+  return countOf('\n', text)
+}
+
+export function countOf(character: string, text: string): number {
   let count = 0
-  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) count += 1
+  for (let at = text.indexOf(character); at !== -1; at = text.indexOf(character, at + 1)) count += 1
   return count
 }

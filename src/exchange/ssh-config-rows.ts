@@ -49,7 +49,7 @@ class SshConfigReader implements RowReader {
   #takeLine(text: string): Row[] {
     this.#line += 1
     if (this.#isOver) return []
-    const line = parseSshLine(this.#line === 1 ? text.replace(/^\ufeff/, '') : text)
+    const line = parseSshLine(text)
     if (line === undefined) return []
     const { keyword, words } = line
     if (words === undefined) return [faultyRow(this.#line, 'has a quote without an end')]

@@ -100,7 +100,7 @@ export class SshConfiguration {
    */
   takeLine(open: OpenConfiguration, text: string): Include | undefined {
     open.line += 1
-    const line = parseSshLine(open.line === 1 ? text.replace(/^\ufeff/, '') : text)
+    const line = parseSshLine(text)
     if (text.length > IMPORT_ROW_CHARACTERS_MAX) return this.#passLongLine(open, text, line?.keyword)
     if (line === undefined) return undefined
     const location = this.#locationOf(open, line.words?.length ?? 0)
@@ -138,7 +138,7 @@ export class SshConfiguration {
 
   /** @param keyword Undefined if it is not in the beginning of the line. */
   #passLongLine(open: OpenConfiguration, text: string, keyword: string | undefined): undefined {
-    if (/^\ufeff?[ \t]*#/.test(text)) return
+    if (/^[ \t]*#/.test(text)) return
     // Lines below a section that is not known must not go to the one above it.
     if (keyword === undefined || /^(?:host|match)$/i.test(keyword)) open.condition = undefined
     else if (open.condition === undefined) return

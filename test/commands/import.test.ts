@@ -188,7 +188,7 @@ describe('connbook import', { timeout: 60_000 }, () => {
     assert.equal(bad.code, 1)
     assert.match(
       bad.stderr,
-      /^connbook: Cannot import .*records\.csv: .*not valid UTF-8.*; nothing has changed\n$/,
+      /^connbook: Cannot import .*records\.csv: Line 2 is not valid UTF-8; .*iconv .*; nothing has changed\n$/,
     )
     await mkdir(`${file}.json`)
     const directory = await runImport(folder, [`${file}.json`])

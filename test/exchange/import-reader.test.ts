@@ -1,6 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { InvalidInputError } from '../../src/errors.ts'
 import { type ImportFormatName, importFormatNames, rowReaders } from '../../src/exchange/import-reader.ts'
 import { assertRowsRead, read } from './read-text.ts'
 
@@ -14,14 +15,50 @@ describe('an import of any format', () => {
     assertRowsRead(20)
   })
 
-  it('refuses bytes that are not UTF-8, also at the very end', () => {
-    for (const bytes of ['[\xff]', '[\xc3']) {
-      assert.throws(
-        () => read('json', Buffer.from(bytes, 'latin1')),
-        /^InvalidInputError: The text is not valid UTF-8/,
-      )
+  it('takes each encoding in pieces of any length, with a byte order mark, and none for UTF-8', () => {
+    const name = 'b\u00fcro \u{1f5a5}'
+    const text = `name,hostname,port,username\r\n${name},h,22,ops\r\n`
+    const forms = {
+      plain: Buffer.from(text),
+      marked: Buffer.from(`\ufeff${text}`),
+      little: Buffer.from(`\ufeff${text}`, 'utf16le'),
+      big: Buffer.from(`\ufeff${text}`, 'utf16le').swap16(),
+    }
+    for (const [form, bytes] of Object.entries(forms)) {
+      for (const pieceBytes of [1, 2, 3, 5, 1_000]) {
+        const { drafts, faults } = read('csv', bytes, pieceBytes)
+        assert.deepEqual([drafts.map((draft) => draft.name), faults], [[name], []], `${form} ${pieceBytes}`)
+      }
     }
   })
+
+  const bad: Record<string, readonly [bytes: Buffer, line: number]> = {
+    'a byte that no character has': [Buffer.from('["\u00fc",\n\xff]', 'latin1'), 1],
+    'such a byte in a later line': [Buffer.from('[\n\xc3\xbc\n\xe4', 'latin1'), 3],
+    'such a byte where lines end in CR alone': [Buffer.from('[\r1\r\xff]', 'latin1'), 3],
+    'half a character at the end': [Buffer.from('[\n\xc3', 'latin1'), 2],
+    'half a character before a line end': [Buffer.from('[1,\n2,\xe2\x82\n3]', 'latin1'), 2],
+    'half a surrogate pair of UTF-16': [Buffer.from('\ufeff[\n"\ud800"]', 'utf16le'), 2],
+    'half a pair at the end': [Buffer.from('\ufeff[\n\n"\ud83d', 'utf16le'), 3],
+    'half a unit of UTF-16': [Buffer.from('\ufeff[\n1', 'utf16le').subarray(0, -1), 2],
+    'UTF-16 without its mark': [Buffer.from('[\n1]', 'utf16le'), 1],
+    'UTF-16 without its mark, the other way round': [Buffer.from('[\n1]', 'utf16le').swap16(), 1],
+  }
+  for (const [what, [bytes, line]] of Object.entries(bad)) {
+    it(`refuses ${what} with the line, and says what converts it`, () => {
+      for (const pieceBytes of [1, 2, 3, 5, 1_000]) {
+        assert.throws(
+          () => read('json', bytes, pieceBytes),
+          (error) =>
+            error instanceof InvalidInputError &&
+            error.message.startsWith(`Line ${line} is not `) &&
+            /: iconv -f [A-Z0-9-]+ -t UTF-8 FILE > NEW$/.test(error.message) &&
+            error.faults[0]?.line === line,
+          `${pieceBytes}`,
+        )
+      }
+    })
+  }
 })
 
 describe('the formats of an import', () => {

@@ -2,6 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { InvalidInputError } from '../../src/errors.ts'
+import { LineReader } from '../../src/exchange/import-text.ts'
 import { type LocatedFault, SshConfiguration } from '../../src/exchange/ssh-configuration.ts'
 import { resolveHosts } from '../../src/exchange/ssh-resolved.ts'
 import { IMPORT_ROW_CHARACTERS_MAX } from '../../src/limits.ts'
@@ -12,7 +13,8 @@ function resolve(text: string, username?: string, stepsMax?: number) {
   const onFault = (fault: LocatedFault) => void faults.push(fault)
   const configuration = new SshConfiguration(onFault)
   const open = configuration.openFile()
-  for (const line of text.split('\n')) configuration.takeLine(open, line)
+  const lines = new LineReader()
+  for (const line of [...lines.read(Buffer.from(text)), ...lines.end()]) configuration.takeLine(open, line)
   const hosts = resolveHosts(configuration, username, onFault, stepsMax)
   faults.sort((a, b) => a.location.order - b.location.order)
   return {
