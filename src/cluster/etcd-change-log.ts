@@ -23,7 +23,7 @@ import type { TransactionAnswer, WatchEvent } from './messages.ts'
 import { type NodeEntry, parseNodeEntry } from './node-entry.ts'
 import { type NodeIdentity, NodePosition } from './node-position.ts'
 import { changesOfRevision } from './revision-changes.ts'
-import { checkImport, finalRefusal, notTaken, tooLarge, WaitingChanges } from './waiting-changes.ts'
+import { checkImport, copied, finalRefusal, notTaken, tooLarge, WaitingChanges } from './waiting-changes.ts'
 
 /** After so long without a change of another node, a node counts on there being none. */
 const CLUSTER_ALONE_MS = 1_000
@@ -94,7 +94,14 @@ export class EtcdChangeLog implements SharedChangeLog {
   append(change: Change, check?: CheckChange): Promise<Change> {
     this.#checkRoom()
     const { promise, resolve, reject } = Promise.withResolvers<Change>()
-    this.#waiting.add({ change, seen: this.#seen(change), until: this.#until, check, resolve, reject })
+    this.#waiting.add({
+      change,
+      seen: this.#seen(change),
+      until: this.#elapsed() + CLUSTER_CHANGE_MS,
+      check,
+      resolve,
+      reject,
+    })
     this.#gathering.came()
     this.#sendSoon()
     return promise
@@ -104,7 +111,7 @@ export class EtcdChangeLog implements SharedChangeLog {
     this.#checkRoom()
     checkImport(changes, this.#parts.keys)
     const { promise, resolve, reject } = Promise.withResolvers<Change>()
-    const until = this.#until
+    const until = this.#elapsed() + CLUSTER_CHANGE_MS
     const pending = changes.map((change) => ({ change, seen: undefined, until, check, resolve, reject }))
     const batch = new Batch(pending, revision)
     this.#waiting.add(batch)
@@ -169,13 +176,10 @@ export class EtcdChangeLog implements SharedChangeLog {
     this.#waiting.refuseImports()
   }
 
-  get #until(): number {
-    return this.#elapsed() + CLUSTER_CHANGE_MS
-  }
-
   #checkRoom() {
     if (this.#isClosing)
       throw new StorageUnavailableError('Cannot store the change: the store is being closed')
+    if (this.#position.isCopied) throw copied()
     this.#waiting.checkRoom()
   }
 
@@ -218,6 +222,8 @@ export class EtcdChangeLog implements SharedChangeLog {
     while (!batch.isSettled) {
       batch.judge()
       if (batch.isSettled) return void this.#sent.delete(batch.number)
+      if (this.#position.isCopied)
+        return batch.mayBeMade ? batch.giveUp(copied()) : this.#refuse(batch, copied())
       const why = this.#parts.follower.isBehind ? NOT_SENT : await this.#attempt(batch)
       if (batch.isSettled || why === 'made') return
       if (why === 'contested') {

@@ -32,6 +32,7 @@ export class NodePosition {
    * arrive; after it, none can, because each compares the key with what it was.
    */
   #isOwn = false
+  #isCopied = false
 
   /** @throws {ClusterRefusedError} if the key of the node cannot be read. */
   constructor(parts: Parts, { sequence, nodes }: ClusterState) {
@@ -45,6 +46,11 @@ export class NodePosition {
   /** The last id that was given to a record. */
   get sequence(): Versioned<number> {
     return this.#sequence
+  }
+
+  /** Whether another process is the same node. One more batch of this one would end that one, too. */
+  get isCopied(): boolean {
+    return this.#isCopied
   }
 
   /** Revision at which the key of the node was last written; 0 without a key. */
@@ -111,6 +117,7 @@ export class NodePosition {
 
   #failAsCopied() {
     const { node, fail } = this.#parts
+    this.#isCopied = true
     fail(
       new FolderInUseError(
         `Cannot go on: another process changes records as node ${node}, so the data folder was copied; give each node a folder of its own`,

@@ -77,6 +77,13 @@ export function notTaken(cause?: unknown): StorageUnavailableError {
   })
 }
 
+/** For a process that ends, because another one is the same node. */
+export function copied(): StorageUnavailableError {
+  return new StorageUnavailableError(
+    'Cannot store the change: another process has a copy of the data folder, and this one ends; ask another node',
+  )
+}
+
 /** For a single change that etcd finds too large. */
 export function tooLarge(): TooManyChangesError {
   return new TooManyChangesError(

@@ -165,6 +165,29 @@ describe('a data folder that was copied', () => {
     assert.deepEqual(two.failures, [])
   })
 
+  it('stops one process alone: what waits there is refused, and not sent', async (t) => {
+    const etcd = await begin()
+    const one = await openClusterNode(t, etcd, { node: 'n', start: 'one' })
+    const two = await openClusterNode(t, etcd, { node: 'n', start: 'two' })
+    await one.store.add(someone, draft('a'))
+    await two.follower.catchUp()
+    // The other process is faster than this change, of which etcd then says that it was overtaken.
+    meet(etcd, async () => {
+      await two.store.add(someone, draft('b'))
+      return undefined
+    })
+    const late = [one.store.add(someone, draft('c')), one.store.add(someone, draft('d'))]
+    for (const change of late) await assert.rejects(change, StorageUnavailableError)
+    await assert.rejects(one.store.add(someone, draft('e')), StorageUnavailableError)
+    await two.store.add(someone, draft('f'))
+    assert.ok(one.failures[0] instanceof FolderInUseError)
+    assert.deepEqual(two.failures, [])
+    assert.deepEqual(
+      ['c', 'd', 'e'].map((name) => two.store.find(name)),
+      [undefined, undefined, undefined],
+    )
+  })
+
   it('is not what a node sees whose etcd was restored from a snapshot of an earlier start', async (t) => {
     const etcd = await begin()
     await changeBy(etcd, 'n', 'first', 1, 1, ['a'])
