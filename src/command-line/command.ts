@@ -3,7 +3,7 @@ import { UsageError } from '../errors.ts'
 import { findChapter } from '../manual/chapters.ts'
 import { adviceForTilde, wordForShell } from '../shell.ts'
 import { type CommandLine, parseCommandLine } from './command-line.ts'
-import { type ExitCode, exitCodes } from './exit-codes.ts'
+import { type CommandExitCodes, exitCodes } from './exit-codes.ts'
 import { adviceFor, findNearest } from './nearest.ts'
 import { describeFlags, type Options, specEntries, takesValue } from './options.ts'
 import type { Print } from './output.ts'
@@ -62,7 +62,7 @@ export interface Command<Flag extends keyof Options = keyof Options, Required ex
   readonly requires?: Required | undefined
   readonly ignoresVariables?: boolean
   /** Codes with a meaning of their own here. */
-  readonly exitCodes?: { readonly [Code in ExitCode]?: string }
+  readonly exitCodes?: CommandExitCodes
   run(input: CommandInput<Flag, Required>, context: CommandContext): Promise<void>
 }
 

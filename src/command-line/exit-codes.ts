@@ -35,3 +35,30 @@ export const exitCodes = {
 } as const satisfies Record<number, ExitCodeDescription>
 
 export type ExitCode = keyof typeof exitCodes
+
+/** What codes mean for one command, where that is more than the table says. */
+export type CommandExitCodes = { readonly [Code in ExitCode]?: string }
+
+/** Exit codes of commands that work on a folder, or call a server. */
+export const elsewhereExitCodes: CommandExitCodes = {
+  5: exitCodes[5].meaning,
+  6: exitCodes[6].meaning,
+}
+
+/** Exit codes of every command that calls a server. */
+export const clientExitCodes: CommandExitCodes = {
+  2: 'not understood, or not valid; nothing has changed',
+  ...elsewhereExitCodes,
+}
+
+/** Exit codes of commands that name a record. */
+export const recordExitCodes: CommandExitCodes = {
+  ...clientExitCodes,
+  3: 'no such record; nothing has changed',
+}
+
+/** Exit codes of commands that change a record. */
+export const changeExitCodes: CommandExitCodes = {
+  ...recordExitCodes,
+  4: 'the name is taken, or the record has changed; nothing has changed',
+}

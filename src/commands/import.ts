@@ -8,6 +8,7 @@ import { ownerCredential } from '../client/credential.ts'
 import { type FoundSocket, findOwnerSocket } from '../client/owner-socket.ts'
 import { RefusedError } from '../client/refused.ts'
 import { type CommandContext, DAMAGED, defineCommand, IN_USE } from '../command-line/command.ts'
+import { elsewhereExitCodes } from '../command-line/exit-codes.ts'
 import { shown } from '../command-line/output.ts'
 import { FolderInUseError, FolderRefusedError, InvalidInputError, UsageError } from '../errors.ts'
 import { type ImportFormatName, importFormatNames } from '../exchange/import-reader.ts'
@@ -34,7 +35,6 @@ import {
   linesOf,
   reportOf,
 } from './import-report.ts'
-import { elsewhereExitCodes } from './remote/client-exit-codes.ts'
 import { clientFlags, connectElsewhere } from './remote/connect.ts'
 
 const TOO_LONG = `it has more than ${IMPORT_BYTES_MAX} bytes, and a running server takes no more; make it several files, or stop the server`

@@ -1,8 +1,8 @@
 import { listPath } from '../../client/endpoint.ts'
 import { askForRecord } from '../../client/served-record.ts'
 import { defineCommand } from '../../command-line/command.ts'
+import { clientExitCodes } from '../../command-line/exit-codes.ts'
 import { bodyOf, JSON_BODY, makeChange, quoted } from './changes.ts'
-import { clientExitCodes } from './client-exit-codes.ts'
 import { clientFlags, connect } from './connect.ts'
 import { fieldFlags, givenFields } from './record-fields.ts'
 

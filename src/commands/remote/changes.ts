@@ -2,7 +2,7 @@ import { NoAnswerError } from '../../client/call.ts'
 import type { Client } from '../../client/client.ts'
 import type { Screen } from '../../command-line/command.ts'
 import { escapeHidden } from '../../text.ts'
-import { explainFaults } from './refused-flags.ts'
+import { explainFaults } from './record-fields.ts'
 
 export const JSON_BODY = { 'Content-Type': 'application/json' }
 

@@ -3,12 +3,12 @@ import { queryOf } from '../../client/endpoint.ts'
 import { OtherAnswerError } from '../../client/refused.ts'
 import { alignColumns, linesOf } from '../../command-line/columns.ts'
 import { defineCommand } from '../../command-line/command.ts'
+import { recordExitCodes } from '../../command-line/exit-codes.ts'
 import { shown } from '../../command-line/output.ts'
 import { isObject } from '../../json.ts'
 import { escapeHidden } from '../../text.ts'
-import { recordExitCodes } from './client-exit-codes.ts'
 import { clientFlags, connect } from './connect.ts'
-import { explainFaults } from './refused-flags.ts'
+import { explainFaults } from './record-fields.ts'
 
 export const historyCommand = defineCommand({
   name: 'history',

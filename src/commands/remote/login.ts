@@ -1,11 +1,16 @@
 import { resolve } from 'node:path'
-import { logIn } from '../../client/credential.ts'
+import { logIn, logOut } from '../../client/credential.ts'
 import { loginsOf } from '../../client/logins.ts'
+import { OtherAnswerError } from '../../client/refused.ts'
+import { align, linesOf } from '../../command-line/columns.ts'
 import { defineCommand } from '../../command-line/command.ts'
+import { clientExitCodes } from '../../command-line/exit-codes.ts'
+import { shown } from '../../command-line/output.ts'
 import { readLine, readLoginPassword } from '../../command-line/terminal.ts'
+import { ConnbookError } from '../../errors.ts'
+import { isObject } from '../../json.ts'
 import { escapeHidden } from '../../text.ts'
-import { clientExitCodes } from './client-exit-codes.ts'
-import { checkPrivate, getEndpoint, withAuthority } from './connect.ts'
+import { checkPrivate, clientFlags, connect, findLogin, getEndpoint, withAuthority } from './connect.ts'
 
 export const loginCommand = defineCommand({
   name: 'login',
@@ -40,5 +45,55 @@ export const loginCommand = defineCommand({
       ...(plain ? { isPlain: true } : {}),
     })
     context.screen.write(`Logged in as ${escapeHidden(user)} at ${endpoint.name}\n`)
+  },
+})
+
+export const logoutCommand = defineCommand({
+  name: 'logout',
+  summary: 'end the session that login has kept, here and at the server',
+  examples: [
+    ['connbook logout', 'if there is one login'],
+    ['connbook logout --server book.example.net', 'if there are several'],
+  ],
+  server: 'running',
+  flags: ['server', 'authority'],
+  exitCodes: clientExitCodes,
+  async run({ options }, { environment, screen }) {
+    const logins = loginsOf(environment)
+    const { server, cookie, authorities } = await findLogin({ options }, logins)
+    // First: a session that cannot be ended at the server is not to be used again either.
+    await logins.forget(server)
+    const endpoint = withAuthority(getEndpoint(server), options.authority ?? authorities)
+    await logOut(endpoint, cookie).catch((error: unknown) => {
+      if (error instanceof ConnbookError)
+        error.message += '; the session is forgotten here, but stays good at the server until it expires'
+      throw error
+    })
+    screen.write(`Logged out at ${server}\n`)
+  },
+})
+
+export const whoamiCommand = defineCommand({
+  name: 'whoami',
+  summary: 'show which server is called, and as whom',
+  examples: [['connbook whoami', 'server, account, what it may do, until when']],
+  server: 'running',
+  flags: [...clientFlags, 'json'],
+  exitCodes: clientExitCodes,
+  async run(input, context) {
+    const client = await connect(input, context, 'whoami')
+    const answered = await client.askJson({ method: 'GET', path: '/v1/whoami' })
+    if (!isObject(answered) || typeof answered.account !== 'string')
+      throw new OtherAnswerError(`${client.endpoint.name} does not say who calls; is it an older connbook?`)
+    const { style, print } = context
+    // Whatever the answer says: this is the server that was called.
+    const { server, ...others } = answered
+    const told = { server: client.endpoint.name, ...others }
+    const rows = Object.entries(told).map(([key, value]) => [key, String(value)])
+    const seen = style.isTerminal ? escapeHidden : (text: string) => text
+    const cells = rows.map((row) => row.map(seen))
+    const lines = style.isTerminal ? align(cells) : cells.map((row) => row.join('\t'))
+    const text = input.options.json ? [seen(JSON.stringify(told))] : lines
+    await shown(print(linesOf(text)), 'show who calls')
   },
 })

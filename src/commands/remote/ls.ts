@@ -2,15 +2,14 @@ import { listPath } from '../../client/endpoint.ts'
 import { type LineForm, labelsOf, linesOfRun, openLines, openList } from '../../client/record-stream.ts'
 import { createStreamedTable, linesOf } from '../../command-line/columns.ts'
 import { defineCommand } from '../../command-line/command.ts'
+import { clientExitCodes } from '../../command-line/exit-codes.ts'
 import { inform } from '../../command-line/output.ts'
 import { UsageError } from '../../errors.ts'
 import { encodeLabelCell } from '../../exchange/label-cell.ts'
 import { fieldNames } from '../../store/fields.ts'
 import { escapeHidden } from '../../text.ts'
-import { clientExitCodes } from './client-exit-codes.ts'
 import { clientFlags, connect } from './connect.ts'
-import { cellsOf, filterFlags, filterValues, tabLine } from './record-fields.ts'
-import { explainFaults } from './refused-flags.ts'
+import { cellsOf, explainFaults, filterFlags, filterValues, tabLine } from './record-fields.ts'
 
 const TAB_LINE = `${fieldNames.map((name) => `$<${name}>`).join('\t')}$<labelled>`
 /** A record a line. */

@@ -2,9 +2,9 @@ import type { Client } from '../../client/client.ts'
 import { recordPath } from '../../client/endpoint.ts'
 import { OtherAnswerError, RefusedError } from '../../client/refused.ts'
 import { defineCommand } from '../../command-line/command.ts'
+import { changeExitCodes } from '../../command-line/exit-codes.ts'
 import { ConnbookError, UsageError } from '../../errors.ts'
 import { makeChange, quoted } from './changes.ts'
-import { changeExitCodes } from './client-exit-codes.ts'
 import { clientFlags, connect } from './connect.ts'
 
 /** The status of `DELETE`. */

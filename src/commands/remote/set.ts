@@ -1,11 +1,11 @@
 import { recordPath } from '../../client/endpoint.ts'
 import { askForRecord } from '../../client/served-record.ts'
 import { defineCommand } from '../../command-line/command.ts'
+import { changeExitCodes } from '../../command-line/exit-codes.ts'
 import { UsageError } from '../../errors.ts'
 import { optionalFields } from '../../store/fields.ts'
 import { allOf } from '../../text.ts'
 import { bodyOf, JSON_BODY, makeChange, quoted } from './changes.ts'
-import { changeExitCodes } from './client-exit-codes.ts'
 import { clientFlags, connect } from './connect.ts'
 import { fieldFlags, givenFields, removalFlags } from './record-fields.ts'
 

@@ -1,12 +1,11 @@
 import { type FollowedChange, followChanges } from '../../client/followed-records.ts'
 import { linesOf } from '../../command-line/columns.ts'
 import { defineCommand } from '../../command-line/command.ts'
+import { clientExitCodes } from '../../command-line/exit-codes.ts'
 import { inform } from '../../command-line/output.ts'
 import { escapeHidden } from '../../text.ts'
-import { clientExitCodes } from './client-exit-codes.ts'
 import { clientFlags, connect } from './connect.ts'
-import { cellsOf, filterFlags, filterOf, filterValues } from './record-fields.ts'
-import { explainFaults } from './refused-flags.ts'
+import { cellsOf, explainFaults, filterFlags, filterOf, filterValues } from './record-fields.ts'
 
 /** Prints changes until it is interrupted, or nobody reads any more. */
 export const watchCommand = defineCommand({
