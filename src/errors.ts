@@ -41,7 +41,7 @@ export class UsageError extends ConnbookError {
 
 /** Helps against any damage. */
 export const RESTORE_ADVICE =
-  'restore from a backup with "connbook restore FILE", or keep what can be read with "connbook recover"'
+  'restore from a backup with "connbook restore FILE", or salvage what can be read with "connbook recover"'
 
 /** For a file of a newer connbook: it is not damaged, and nothing in it may be given up. */
 const NEWER_ADVICE =

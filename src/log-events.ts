@@ -246,7 +246,7 @@ export const logEvents = {
     level: 'warn',
     fields: ['address', 'reason', 'remedy'],
     meaning:
-      'other machines can reach this plain HTTP port, so passwords can be read on the way; do as `remedy` says',
+      'other machines can reach this plain HTTP port, so others on the network can read passwords; do as `remedy` says',
   },
   certificate_expired: {
     level: 'warn',

@@ -43,7 +43,7 @@ export const clientOptionSpecs = {
   server: {
     flag: '--server',
     placeholder: 'URL',
-    help: 'the server: a URL, unix:PATH, or the host of a login that is kept',
+    help: 'the server: a URL, unix:PATH, or the host of a kept login',
     isOfCommand: true,
     lastVariable: clientVariables.server,
     parse: (text) => (text.startsWith('unix:') ? `unix:${parsePath(text.slice(5), 'unix:')}` : text),
@@ -70,13 +70,13 @@ export const clientOptionSpecs = {
   },
   json: {
     flag: '--json',
-    help: 'print JSON, one object a line',
+    help: 'print JSON, one object per line',
     isOfCommand: true,
     parse: parseSwitch,
   },
   names: {
     flag: '--names',
-    help: 'print names alone, one a line',
+    help: 'print only names, one per line',
     isOfCommand: true,
     parse: parseSwitch,
   },
@@ -103,7 +103,7 @@ export const clientOptionSpecs = {
   sort: {
     flag: '--sort',
     placeholder: 'FIELD',
-    help: `order by ${fieldNames.join(', ')}; with "-" before it, falling`,
+    help: `order by ${fieldNames.join(', ')}; with "-" before it, descending`,
     otherwise: 'in the order in which they were added',
     isOfCommand: true,
     choices: sorts,
@@ -112,7 +112,7 @@ export const clientOptionSpecs = {
   prefix: {
     flag: '--prefix',
     placeholder: 'TEXT',
-    help: 'only records whose name begins so',
+    help: 'only records whose name begins with this text',
     isOfCommand: true,
     parse: (text) => text,
   },

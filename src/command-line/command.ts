@@ -84,7 +84,7 @@ export const clusterExitCodes = {
 
 /** Note of commands that change accounts or keys. */
 export const CHANGES_CLUSTER =
-  'With --etcd it changes a cluster, beside its nodes. --data names the folder of one of them, whose audit trail tells of the change.'
+  'With --etcd it changes a cluster, beside its nodes. --data names the folder of one of them, whose audit trail lists the change.'
 
 /** The paragraphs of the help below the summary. */
 export function notesOf({ server, notes = [] }: Pick<Command, 'server' | 'notes'>): readonly string[] {

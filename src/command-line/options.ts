@@ -29,13 +29,13 @@ const commandOptionSpecs = {
   },
   ifMissing: {
     flag: '--if-missing',
-    help: 'an account that exists already is no fault, and stays as it is',
+    help: 'an account that exists already is not an error, and stays as it is',
     isOfCommand: true,
     parse: parseSwitch,
   },
   ifPresent: {
     flag: '--if-present',
-    help: 'an account that does not exist is no fault',
+    help: 'an account that does not exist is not an error',
     isOfCommand: true,
     parse: parseSwitch,
   },

@@ -110,12 +110,9 @@ export async function setScope(
     await accounts.edit((found) => changeScope(found, kind, name, scope))
     await recordCommand(context, folder, `${kind}_changed`, `${kind} set`, { account: name, scope })
   }
-  const may = scope === FULL_SCOPE ? 'read and change records' : 'only read'
+  const state = scope === FULL_SCOPE ? 'can read and change records' : 'is read-only'
   const since = isSame ? 'already; nothing has changed' : 'from now on'
-  await showDone(
-    [`${kind === 'user' ? 'User' : 'Client'} "${name}" in ${place} may ${may} ${since}`],
-    context,
-  )
+  await showDone([`${kind === 'user' ? 'User' : 'Client'} "${name}" in ${place} ${state} ${since}`], context)
   if (!isSame) await warnOfLastAccount(credentials, context)
 }
 

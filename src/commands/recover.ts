@@ -21,7 +21,7 @@ import { counted } from '../text.ts'
 import { renderFindings } from './check.ts'
 
 /**
- * Keeps what can be read of a damaged folder. Shows first what that is, and asks.
+ * Salvages what can be read of a damaged folder. Shows first what that is, and asks.
  *
  * After a crash the folder is as it was, or its next owner completes the replacement.
  *
@@ -31,7 +31,7 @@ import { renderFindings } from './check.ts'
  */
 export const recoverCommand = defineCommand({
   name: 'recover',
-  summary: 'keep what can be read of a damaged data folder',
+  summary: 'salvage what can be read of a damaged data folder',
   examples: [
     ['connbook recover', 'shows what would be kept and lost, and asks'],
     ['connbook recover --yes', 'does not ask'],
@@ -39,7 +39,7 @@ export const recoverCommand = defineCommand({
   server: 'stopped',
   notes: [
     'Every session and token ends.',
-    'If you have a good backup, use connbook restore instead: recover keeps only what it can read.',
+    'If you have a good backup, use connbook restore instead: recover salvages only what it can read.',
     'It keeps the old files, and changes nothing in a sound folder.',
   ],
   flags: ['data', 'yes'],

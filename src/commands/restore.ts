@@ -38,7 +38,7 @@ export const restoreCommand = defineCommand({
   server: 'stopped',
   notes: [
     'Every session and token ends.',
-    'With --etcd it fills a prefix of a cluster that is empty, or in which a restore was broken off.',
+    'With --etcd it fills a prefix of a cluster that is empty, or in which a restore was interrupted.',
   ],
   flags: placeFlags,
   exitCodes: { ...clusterExitCodes, 65: 'the backup is damaged', 75: IN_USE },

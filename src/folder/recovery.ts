@@ -116,10 +116,10 @@ export function describeRecovery(recovery: Recovery): string[] {
   const { records, accounts } = recovery
   const losses = describeLosses(recovery)
   return [
-    `Can be kept: ${counted(records.count, 'record')}; the next id is ${records.lastId + 1}`,
+    `Can be salvaged: ${counted(records.count, 'record')}; the next id is ${records.lastId + 1}`,
     accounts === undefined
       ? 'The accounts cannot be read: there will be a new user and a new client, as after a first start'
-      : `Can be kept: ${countAccounts(accounts.accounts)}`,
+      : `Can be salvaged: ${countAccounts(accounts.accounts)}`,
     ...(losses.length === 0 ? ['No change of a record is known to be lost'] : losses),
     ...describeDoubts(recovery),
     'Every session and token will end; the old files are kept aside',

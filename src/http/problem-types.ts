@@ -72,7 +72,7 @@ export const problemTypes = {
   invalid_token: { status: 403, meaning: 'the token is wrong, expired or revoked; get a new one' },
   insufficient_scope: {
     status: 403,
-    meaning: 'the credential may only read; use one with the scope `write`',
+    meaning: 'the credential is read-only; use one with the scope `write`',
   },
   session_required: {
     status: 403,

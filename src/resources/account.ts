@@ -15,7 +15,7 @@ export const account = defineResource({
       method: 'GET',
       path: '/v1/whoami',
       access: 'read',
-      summary: 'tells whose credential makes the call, what it may do, and when it expires',
+      summary: 'says whose credential makes the call, what it may do, and when it expires',
       answers: '200 `{"account":…,"kind":"user","scope":"read write","expires_at":…}`',
       operation: {
         id: 'getCaller',

@@ -59,7 +59,7 @@ export const configurations = defineResource({
       method: 'GET',
       path: '/configurations/',
       access: 'read',
-      summary: `gets all records, those that filters keep, or one page of them; optional: ${inCode(['q', ...filterNames, 'label', 'sort', 'page', 'per_page'])}`,
+      summary: `lists records: all, filtered, or one page; optional: ${inCode(['q', ...filterNames, 'label', 'sort', 'page', 'per_page'])}`,
       answers: '200',
       operation: {
         id: 'listConfigurations',

@@ -39,7 +39,7 @@ export const events = defineResource({
       method: 'GET',
       path: '/v1/events',
       access: 'read',
-      summary: `tells changes as they happen; optional: ${inCode(['since', ...filterNames, 'label'])}`,
+      summary: `streams changes as they happen; optional: ${inCode(['since', ...filterNames, 'label'])}`,
       answers: '200 `text/event-stream`',
       operation: {
         id: 'followChanges',

@@ -38,7 +38,7 @@ export const history = defineResource({
       method: 'GET',
       path: '/v1/history/:name',
       access: 'read',
-      summary: 'tells the changes of one record, newest first, also of one that is gone; optional: `limit`',
+      summary: 'lists the changes of one record, newest first, even of a deleted one; optional: `limit`',
       answers: '200 `{"history":[…],"since":…}`; 404',
       operation: {
         id: 'getHistory',

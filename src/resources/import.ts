@@ -49,7 +49,7 @@ const IMPORT_MEMORY_SHARE = 1 / 12
 const importParameters: readonly Parameter[] = [
   choice('format', 'The format of the body; by its type without it.', importFormatNames),
   choice('mode', '`replace` also removes records that are not in the body; `merge` without it.', importModes),
-  choice('dry_run', '`1` tells what would change, and changes nothing.', ['0', '1']),
+  choice('dry_run', '`1` shows what would change, and changes nothing.', ['0', '1']),
 ]
 
 const formatsByType: ReadonlyMap<string, ImportFormatName> = new Map([
@@ -81,7 +81,7 @@ export const importing = defineResource({
       path: '/v1/import',
       access: 'write',
       summary: 'adds, changes and removes many records at once; optional: `mode`, `format`, `dry_run`',
-      answers: '200 with `ETag`; 400 with the line of each fault; 412',
+      answers: '200 with `ETag`; 400 with the line of each error; 412',
       operation: {
         id: 'importConfigurations',
         tag: 'exchange',

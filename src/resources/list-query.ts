@@ -24,7 +24,7 @@ export const listParameters: readonly Parameter[] = [
   {
     name: 'sort',
     in: 'query',
-    description: 'The order; with `-`, falling. By `id` without it.',
+    description: 'The order; descending with `-`. By `id` without it.',
     schema: { type: 'string', enum: fieldNames.flatMap((field) => [field, `-${field}`]) },
   },
   {
@@ -53,7 +53,7 @@ export function parseListQuery(text: string): ListQuery {
   if (sort !== undefined && !isSort(sort)) {
     faults.push({
       field: 'sort',
-      detail: `must be one of ${fieldNames.join(', ')}, with "-" before it for falling order`,
+      detail: `must be one of ${fieldNames.join(', ')}, with "-" before it for descending order`,
     })
   }
   const page = parseCount(query, 'page', 0, Number.MAX_SAFE_INTEGER)

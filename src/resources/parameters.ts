@@ -16,7 +16,7 @@ export const nameInPath: Parameter = {
 }
 
 export const filterParameters: readonly Parameter[] = [
-  filter('prefix', 'Keeps records whose name begins so.'),
+  filter('prefix', 'Keeps records whose name begins with this text.'),
   ...recordFields.map(({ name, schema }) =>
     filter(
       name,

@@ -198,7 +198,7 @@ function checkSameSite(request: Request) {
 function checkScope(scope: Scope | undefined) {
   if (scope === FULL_SCOPE) return
   const headers = { 'WWW-Authenticate': `${BEARER_CHALLENGE}, error="insufficient_scope", scope="write"` }
-  const message = 'This credential may only read; to change records, use one with the scope write'
+  const message = 'This credential is read-only; to change records, use one with the scope write'
   throw new Problem('insufficient_scope', message, { headers })
 }
 

@@ -179,11 +179,11 @@ describe('--read-only', () => {
     const user = readingUser.username
     assert.equal(
       await set('user', 'set', user, '--read-write'),
-      `User "${user}" in ${folder} may read and change records from now on\n`,
+      `User "${user}" in ${folder} can read and change records from now on\n`,
     )
     assert.equal(
       await set('client', 'set', client.client_id, '--read-only'),
-      `Client "${client.client_id}" in ${folder} may only read from now on\n`,
+      `Client "${client.client_id}" in ${folder} is read-only from now on\n`,
     )
     assert.match(await set('user', 'set', user, '--read-write'), /already; nothing has changed\n$/)
     const outcomes = async (url: string) => [await tryOut(url, session), await tryOut(url, token)]

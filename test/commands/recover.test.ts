@@ -52,7 +52,7 @@ describe('connbook recover', { timeout: 120_000 }, () => {
     const lines = stdout.split('\n')
     assert.equal(lines[0], folder)
     assert.match(lines[1] ?? '', /^ {2}journal\.jsonl {2}DAMAGED: Cannot read ".*"connbook recover"$/)
-    assert.equal(lines[2], `Can be kept: 7 records; the next id is ${used.current.nextId}`)
+    assert.equal(lines[2], `Can be salvaged: 7 records; the next id is ${used.current.nextId}`)
     assert.ok(lines.includes(`Recovered 7 records and 2 accounts in ${folder}`))
     const aside = /^What was there before is in (.+)$/m.exec(stdout)?.[1] ?? assert.fail(stdout)
     assert.deepEqual(await contentsIn(aside), before)

@@ -195,7 +195,7 @@ describe('the report of a recovery', () => {
     const { folder } = await usedFolder(t)
     await truncate(folder.file(dataFiles.accounts), 10)
     assert.deepEqual(await reportOf(folder), [
-      'Can be kept: 5 records; the next id is 11',
+      'Can be salvaged: 5 records; the next id is 11',
       'The accounts cannot be read: there will be a new user and a new client, as after a first start',
       'No change of a record is known to be lost',
       ENDS,
@@ -210,8 +210,8 @@ describe('the report of a recovery', () => {
     await nameInTrail({ folder, store }, ids)
     const lines = await reportOf(folder)
     assert.deepEqual(lines.slice(0, 5), [
-      'Can be kept: 4 records; the next id is 36',
-      'Can be kept: 2 accounts',
+      'Can be salvaged: 4 records; the next id is 36',
+      'Can be salvaged: 2 accounts',
       'Lost: the changes of revision 10',
       'Lost: the changes of the revisions 13 to 37, which only the audit trail names',
       '  18: added record 16 "name 16"',

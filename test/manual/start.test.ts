@@ -32,7 +32,7 @@ describe('the chapter "start"', () => {
     const [, first] = new RegExp(`\\| ${MEMORY_MIB_MIN} MiB \\| ([\\d,]+) \\|`).exec(text) ?? []
     assert.ok(text.includes(`${MEMORY_MIB_MIN} MiB of free memory, for up to ${first} records`))
     assert.equal(RECORD_JSON_COPIES, 4)
-    const counted = `A record counts ${RECORD_MEMORY_BYTES} bytes, four times the bytes of its JSON, and ${LABEL_MEMORY_BYTES} for each label`
+    const counted = `A record counts as ${RECORD_MEMORY_BYTES} bytes, plus four times the bytes of its JSON, plus ${LABEL_MEMORY_BYTES} for each label`
     assert.ok(text.replaceAll('\n', ' ').includes(counted))
   })
 

@@ -23,7 +23,7 @@ function assertInsufficientScope(answer: Answer, what: string) {
     type: 'urn:connbook:problem:insufficient_scope',
     title: 'Forbidden',
     status: 403,
-    detail: 'This credential may only read; to change records, use one with the scope write',
+    detail: 'This credential is read-only; to change records, use one with the scope write',
   })
 }
 

@@ -21,7 +21,7 @@ export const rmCommand = defineCommand({
     ['connbook rm web1 web2 web3', 'one after the other'],
   ],
   server: 'running',
-  notes: ['A name that is not there is told, and the others are deleted nevertheless.'],
+  notes: ['A name that is not there is reported, and the others are deleted all the same.'],
   flags: [...clientFlags, 'ifMatch'],
   exitCodes: changeExitCodes,
   async run(input, context) {

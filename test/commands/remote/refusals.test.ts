@@ -72,7 +72,7 @@ describe('what a server refuses', { timeout: 60_000 }, () => {
     for (const name of ['add', 'set', 'rm', 'import'] as const) {
       const { code, stderr } = await run(calls[name], { input })
       assert.equal(code, 5)
-      assert.match(stderr, /^connbook: This credential may only read; [^\n]+\n$/)
+      assert.match(stderr, /^connbook: This credential is read-only; [^\n]+\n$/)
     }
   })
 
