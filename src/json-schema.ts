@@ -1,4 +1,4 @@
-type TypeName = 'string' | 'integer' | 'boolean' | 'object' | 'array' | 'null'
+type TypeName = 'string' | 'integer' | 'number' | 'boolean' | 'object' | 'array' | 'null'
 
 /** A JSON Schema (draft 2020-12), in the words that connbook uses. */
 export interface JsonSchema {

@@ -38,6 +38,8 @@ export interface FileSystem {
   /** At once, for a look that is not worth a turn of the event loop; undefined if there is no such file. */
   statNow(path: string): Stats | undefined
   lstat(path: string): Promise<Stats>
+  /** Bytes that this account may still write to the file system of a path. */
+  freeBytes(path: string): Promise<number>
   /** As `lockFile`. */
   lock(path: string): FileLock | undefined
   /** Calls what takes a path itself, such as a socket, and is done with the path when it returns. */
@@ -57,6 +59,10 @@ export const realFileSystem: FileSystem = {
   stat: (path) => fs.stat(path),
   statNow: (path) => statSync(path, { throwIfNoEntry: false }),
   lstat: (path) => fs.lstat(path),
+  freeBytes: async (path) => {
+    const { bavail, bsize } = await fs.statfs(path)
+    return bavail * bsize
+  },
   lock: lockFile,
   reach: (path, use) => use(path),
 }

@@ -69,6 +69,7 @@ function missingFiles(missing: string, above: FileSystem): FileSystem {
     stat: async (path) => now(path).stat(path),
     statNow: (path) => now(path).statNow(path),
     lstat: async (path) => now(path).lstat(path),
+    freeBytes: async (path) => now(path).freeBytes(path),
     lock: (path) => now(path).lock(path),
     reach: (path, use) => now(path).reach(path, use),
   }
@@ -137,6 +138,7 @@ function ownersFiles({ path: base, anchor }: Nearest, owner: SystemAccount): Fil
     // As root, which follows no link here and reads no content: to act as the owner would wait for each sync under way.
     statNow: (path) => fs.lstatSync(reached(path), { throwIfNoEntry: false }),
     lstat: async (path) => as(path, (own) => fs.lstatSync(own)),
+    freeBytes: (path) => realFileSystem.freeBytes(reached(path)),
     lock: (path) => lockFileAs(owner, path, reached(path)),
     reach: as,
   }

@@ -7,6 +7,7 @@ import {
   PASSWORD_BYTES_MAX,
   PASSWORD_CHARACTERS_MIN,
 } from '../limits.ts'
+import { MOMENTS_MAX } from '../metrics/recent-figures.ts'
 import { recordFields } from '../store/fields.ts'
 import { labelsPatchSchema, labelsSchema } from '../store/labels.ts'
 
@@ -21,6 +22,8 @@ const sentSchemas = Object.fromEntries(
 const requiredFields = recordFields.filter(({ isRequired }) => isRequired).map(({ name }) => name)
 const ignoredId: JsonSchema = { description: 'Ignored, so that a record that was read can be sent back.' }
 const count: JsonSchema = { type: 'integer', minimum: 0 }
+const figure: JsonSchema = { type: 'number', minimum: 0 }
+const time: JsonSchema = { type: 'string', format: 'date-time' }
 const names: JsonSchema = {
   type: 'array',
   maxItems: IMPORT_NAMES_LISTED_MAX,
@@ -209,6 +212,51 @@ export const schemas = {
     },
     { required: ['time', 'event'] },
   ),
+  Status: object(
+    {
+      version: { type: 'string' },
+      ready: { type: 'boolean' },
+      reason: { type: 'string', description: 'Why it is not ready.' },
+      writable: { type: 'boolean' },
+      started: time,
+      last_backup: time,
+      certificate_end: time,
+      disk_free_bytes: count,
+      moment_seconds: { type: 'integer', minimum: 1, description: 'Seconds between two moments.' },
+      moments: { type: 'array', maxItems: MOMENTS_MAX, items: named('Moment'), description: 'Oldest first.' },
+    },
+    { required: ['version', 'ready', 'writable', 'started', 'moment_seconds', 'moments'] },
+  ),
+  Moment: object(
+    {
+      time,
+      requests: {
+        type: 'object',
+        description: 'Answers a second since the moment before, by status.',
+        additionalProperties: figure,
+      },
+      answers: named('Quantiles'),
+      routes: {
+        type: 'object',
+        description: 'As `answers`, by the pattern of the path.',
+        additionalProperties: named('Quantiles'),
+      },
+      syncs: named('Quantiles'),
+      event_loop: named('Quantiles'),
+      memory_bytes: count,
+      heap_bytes: count,
+      records: count,
+      journal_bytes: count,
+      connections: count,
+      event_streams: count,
+      waiting_polls: count,
+    },
+    {
+      required: ['time'],
+      description: 'How the server did. `answers` and `syncs` are of the time since the moment before.',
+    },
+  ),
+  Quantiles: object({ p50: figure, p99: figure }, { description: 'In seconds.' }),
   Health: object({ status: { type: 'string', enum: ['ok', 'ready'] } }),
   Fault: object(
     {

@@ -4,6 +4,7 @@ import type { Authenticator } from '../auth/authenticator.ts'
 import type { Clock } from '../auth/clock.ts'
 import type { Handler, Route } from '../http/router.ts'
 import type { Family } from '../metrics/family.ts'
+import type { RecentFigures } from '../metrics/recent-figures.ts'
 import type { Operation } from '../openapi/operation.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
@@ -31,6 +32,9 @@ export interface Parts extends StartingParts {
   /** As in `metadataHandlers`. */
   readonly publicUrl: string | undefined
   readonly metrics: readonly Family[]
+  readonly recent: Pick<RecentFigures, 'moments' | 'valueOf'>
+  /** Room on the disk of the data folder; undefined if it cannot be told. */
+  readonly freeBytes: () => Promise<number | undefined>
   readonly subscriptions: Subscriptions
   /** The OpenAPI document: a line of JSON. */
   readonly describeCalls: () => string

@@ -14,13 +14,14 @@ import { openApi } from './openapi.ts'
 import type { Parts, Resource, RouteDescription, StartingParts } from './resource.ts'
 import { session } from './session.ts'
 import { guarded, type StateGuard } from './state-guard.ts'
+import { status } from './status.ts'
 import { token } from './token.ts'
 
 /** In the order of the manual's table of calls. */
 const resources: readonly Resource[] = [
   ...[session, token, metadata, account],
   ...[configurations, events, history, exporting, importing],
-  ...[health, metrics, openApi, webConsole],
+  ...[health, metrics, status, openApi, webConsole],
 ]
 
 /** Those that answer already while the records are being read. */

@@ -15,6 +15,7 @@ import { backupMetrics } from '../folder/backup.ts'
 import { checkHasStarted } from '../folder/used-folder.ts'
 import type { Log } from '../log.ts'
 import { processMetrics, watchEventLoop } from '../metrics/process-metrics.ts'
+import { RecentFigures } from '../metrics/recent-figures.ts'
 import { createRoutes, createStartingRoutes } from '../resources/routes.ts'
 import { createSubscriptions } from '../resources/subscriptions.ts'
 import { Scheduler } from '../scheduler.ts'
@@ -183,10 +184,13 @@ async function start(
     ...eventLoop.metrics,
     ...processMetrics(),
   ]
+  const recent = new RecentFigures(metrics, () => performance.now())
+  opened.defer(recent.begin())
+  const freeBytes = () => folder.files.freeBytes(folder.path).catch(() => undefined)
   const histories = createRecordHistories(folder, audit, log)
   const shared = {
     ...{ authenticator, store, audit, histories, scheduler, whyNotReady, whyNotReadable },
-    ...{ basePath, publicUrl, subscriptions, metrics },
+    ...{ basePath, publicUrl, subscriptions, metrics, recent, freeBytes },
     clock: revocations.clock,
   }
   isStarted = true

@@ -104,12 +104,10 @@ describe('the OpenAPI document', () => {
   it('has schemas without a word that JSON Schema does not know', () => {
     const ajv = new Ajv2020({ strict: true, strictRequired: false, strictTypes: false })
     formats.default(ajv)
-    const { schemas } = document.components
+    const text = JSON.stringify(document.components.schemas)
+    const schemas = JSON.parse(text.replaceAll('#/components/schemas/', 'openapi.json#/$defs/'))
     ajv.addSchema({ $id: 'openapi.json', $defs: schemas })
-    for (const name of Object.keys(schemas)) {
-      const schema = JSON.stringify(schemas[name]).replaceAll('#/components/schemas/', 'openapi.json#/$defs/')
-      assert.doesNotThrow(() => ajv.compile(JSON.parse(schema)), name)
-    }
+    for (const name of Object.keys(schemas)) assert.doesNotThrow(() => ajv.compile(schemas[name]), name)
   })
 
   it('is the same text each time', () => {

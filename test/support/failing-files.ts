@@ -89,6 +89,7 @@ export function createFailingFiles(real = realFileSystem): FailingFiles {
     stat: (path) => run('stat', path, () => real.stat(path)),
     statNow: real.statNow,
     lstat: (path) => run('lstat', path, () => real.lstat(path)),
+    freeBytes: (path) => real.freeBytes(path),
     lock: (path) => real.lock(path),
     reach: (path, use) => real.reach(path, use),
   }

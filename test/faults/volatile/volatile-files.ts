@@ -226,6 +226,7 @@ export function createVolatileFiles(
     stat: (path) => run('stat', path, () => stats(path)),
     statNow: (path) => stats(path),
     lstat: (path) => run('lstat', path, () => stats(path)),
+    freeBytes: async () => 0,
     lock: noPath,
     reach: noPath,
     fail: ({ operation, code, skip, times }) => faults.push({ operation, code, skip, left: times }),

@@ -49,6 +49,7 @@ export function createMemoryFiles(): MemoryFiles {
       contents.delete(basename(path))
     },
     lstat: async (path) => statsOf(path),
+    freeBytes: async () => 0,
     stat: async (path) => (contents.has(basename(path)) ? statsOf(path) : ({ uid: 0, gid: 0 } as Stats)),
     statNow: (path) => (contents.has(basename(path)) ? statsOf(path) : undefined),
     access: async () => {},
