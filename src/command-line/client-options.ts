@@ -1,6 +1,6 @@
 import { clientVariables } from '../client/endpoint.ts'
 import { HISTORY_ENTRIES_DEFAULT, HISTORY_ENTRIES_MAX } from '../limits.ts'
-import { type OptionSpec, parseChoice, parsePath, parseSwitch } from '../service/option-values.ts'
+import { type OptionSpec, parsePath } from '../service/option-values.ts'
 import {
   type FieldName,
   fieldNames,
@@ -44,7 +44,6 @@ export const clientOptionSpecs = {
     flag: '--server',
     placeholder: 'URL',
     help: 'the server: a URL, unix:PATH, or the host of a kept login',
-    isOfCommand: true,
     lastVariable: clientVariables.server,
     parse: (text) => (text.startsWith('unix:') ? `unix:${parsePath(text.slice(5), 'unix:')}` : text),
   },
@@ -52,52 +51,39 @@ export const clientOptionSpecs = {
     flag: '--ca',
     placeholder: 'FILE',
     help: 'PEM file of a certificate authority to trust as well',
-    isOfCommand: true,
     lastVariable: clientVariables.authority,
     parse: parsePath,
   },
   plain: {
     flag: '--plain',
     help: 'send the credential over plain HTTP, where others on the network can read it',
-    isOfCommand: true,
-    parse: parseSwitch,
   },
   noRetry: {
     flag: '--no-retry',
     help: 'do not try again when the server is busy (429, 503)',
-    isOfCommand: true,
-    parse: parseSwitch,
   },
   json: {
     flag: '--json',
     help: 'print JSON, one object per line',
-    isOfCommand: true,
-    parse: parseSwitch,
   },
   names: {
     flag: '--names',
     help: 'print only names, one per line',
-    isOfCommand: true,
-    parse: parseSwitch,
   },
   field: {
     flag: '--field',
     placeholder: 'FIELD',
     help: `print one value: ${shownFields.join(', ')} or labels.KEY`,
-    isOfCommand: true,
     parse: parseShownField,
   },
   tag: {
     flag: '--tag',
     help: 'print the ETag, for --if-match',
-    isOfCommand: true,
-    parse: parseSwitch,
   },
   ifMatch: {
     flag: '--if-match',
     placeholder: 'TAG',
     help: 'change the record only if it still has this ETag, as get --tag printed it',
-    isOfCommand: true,
     parse: parseTag,
   },
   sort: {
@@ -105,31 +91,23 @@ export const clientOptionSpecs = {
     placeholder: 'FIELD',
     help: `order by ${fieldNames.join(', ')}; with "-" before it, descending`,
     otherwise: 'in the order in which they were added',
-    isOfCommand: true,
     choices: sorts,
-    parse: (text) => parseChoice(text, sorts),
   },
   prefix: {
     flag: '--prefix',
     placeholder: 'TEXT',
     help: 'only records whose name begins with this text',
-    isOfCommand: true,
-    parse: (text) => text,
   },
   /** A filter. */
   named: {
     flag: '--name',
     placeholder: 'NAME',
     help: 'only the record with this name',
-    isOfCommand: true,
-    parse: (text) => text,
   },
   newName: {
     flag: '--name',
     placeholder: 'NEW',
     help: 'another name',
-    isOfCommand: true,
-    parse: (text) => text,
   },
   ...fieldOptionSpecs(),
   /** A filter. */
@@ -137,15 +115,12 @@ export const clientOptionSpecs = {
     flag: '--label',
     placeholder: 'KEY[=VALUE]',
     help: 'only records with this label; may be repeated',
-    isOfCommand: true,
     isList: true,
-    parse: (text) => text,
   },
   label: {
     flag: '--label',
     placeholder: 'KEY=VALUE',
     help: 'set this label; may be repeated',
-    isOfCommand: true,
     isList: true,
     parse: parseLabel,
   },
@@ -153,28 +128,21 @@ export const clientOptionSpecs = {
     flag: '--no-label',
     placeholder: 'KEY',
     help: 'remove this label; may be repeated',
-    isOfCommand: true,
     isList: true,
-    parse: (text) => text,
   },
   create: {
     flag: '--create',
     help: 'add the record if it is missing, or replace all of it; needs all fields',
-    isOfCommand: true,
-    parse: parseSwitch,
   },
   print: {
     flag: '--print',
     help: 'show the command line, and do not run it',
-    isOfCommand: true,
-    parse: parseSwitch,
   },
   limit: {
     flag: '--limit',
     placeholder: 'COUNT',
     help: `how many changes, from 1 to ${HISTORY_ENTRIES_MAX}`,
     default: String(HISTORY_ENTRIES_DEFAULT),
-    isOfCommand: true,
     parse: parseLimit,
   },
   loginUser: {
@@ -182,22 +150,20 @@ export const clientOptionSpecs = {
     placeholder: 'NAME',
     help: 'the user who logs in',
     otherwise: 'asked on the terminal',
-    isOfCommand: true,
-    parse: (text) => text,
   },
-} satisfies Record<string, OptionSpec & { isOfCommand: true }>
+} satisfies Record<string, OptionSpec>
 
 /** Text for each field, which the server checks; a switch that removes it where a record may do without. */
 function fieldOptionSpecs() {
   const values = recordFields.flatMap((field) => {
     if (!('flag' in field)) return []
     const { name, flag } = field
-    const spec = { flag: `--${name}`, ...flag, isOfCommand: true as const, parse: (text: string) => text }
+    const spec = { flag: `--${name}`, ...flag }
     return [[fieldOption(name), spec] as const]
   })
   const removals = optionalFields.map((name) => {
     const help = `remove the ${name}`
-    const spec = { flag: `--no-${name}`, help, isOfCommand: true as const, parse: parseSwitch }
+    const spec = { flag: `--no-${name}`, help }
     return [removalOption(name), spec] as const
   })
   return Object.fromEntries<unknown>([...values, ...removals]) as {

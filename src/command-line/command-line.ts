@@ -1,5 +1,5 @@
 import { UsageError } from '../errors.ts'
-import type { OptionSpec } from '../service/option-values.ts'
+import { type OptionSpec, parseOption } from '../service/option-values.ts'
 import { hidePassword } from '../text.ts'
 import { adviceFor, findNearest } from './nearest.ts'
 import { type Options, optionSpecs, specEntries, variableOf } from './options.ts'
@@ -136,7 +136,7 @@ function parseValue(spec: OptionSpec, source: string, text: string): unknown {
   // Node decodes the environment; U+FFFD stands for bytes that were not UTF-8.
   if (text.includes('\ufffd')) throw new UsageError(`Cannot use ${source} "${text}": it is not UTF-8`)
   try {
-    return spec.parse(text)
+    return parseOption(spec, text)
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     const choices = spec.choices ?? (spec.placeholder === undefined ? ['true', 'false'] : [])

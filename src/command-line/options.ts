@@ -1,12 +1,6 @@
 import { exportFormatNames } from '../exchange/export-formats.ts'
 import { importFormatNames } from '../exchange/import-reader.ts'
-import {
-  type OptionSpec,
-  type ParsedOptions,
-  parseChoice,
-  parsePath,
-  parseSwitch,
-} from '../service/option-values.ts'
+import { type OptionSpec, type ParsedOptions, parsePath } from '../service/option-values.ts'
 import { serverOptionSpecs } from '../service/server-options.ts'
 import { importModes } from '../store/authorship.ts'
 import { clientOptionSpecs } from './client-options.ts'
@@ -18,105 +12,77 @@ const commandOptionSpecs = {
   readOnly: {
     flag: '--read-only',
     help: 'the account can read, but cannot change records',
-    isOfCommand: true,
-    parse: parseSwitch,
   },
   readWrite: {
     flag: '--read-write',
     help: 'the account can read and change records',
-    isOfCommand: true,
-    parse: parseSwitch,
   },
   ifMissing: {
     flag: '--if-missing',
     help: 'an account that exists already is not an error, and stays as it is',
-    isOfCommand: true,
-    parse: parseSwitch,
   },
   ifPresent: {
     flag: '--if-present',
     help: 'an account that does not exist is not an error',
-    isOfCommand: true,
-    parse: parseSwitch,
   },
   secretStdin: {
     flag: '--secret-stdin',
     help: 'take the secret from standard input, instead of making one',
-    isOfCommand: true,
-    parse: parseSwitch,
   },
   /** Undefined: by the name of the file. */
   format: {
     flag: '--format',
     placeholder: 'FORMAT',
     help: `${importFormatNames.join(', ')}; export also writes ${onlyExported.join(', ')}`,
-    isOfCommand: true,
     choices: exportFormatNames,
-    parse: (text) => parseChoice(text, exportFormatNames),
   },
   output: {
     flag: '--output',
     placeholder: 'FILE',
     help: 'file to write; it is replaced as a whole, or not at all',
     otherwise: 'standard output',
-    isOfCommand: true,
     parse: parsePath,
   },
   skip: {
     flag: '--skip',
     help: 'leave out what cannot be exported or imported, and name it',
-    isOfCommand: true,
-    parse: parseSwitch,
   },
   user: {
     flag: '--user',
     placeholder: 'NAME',
     help: 'username of the hosts of an SSH configuration that have none',
-    isOfCommand: true,
-    parse: (text) => text,
   },
   mode: {
     flag: '--mode',
     placeholder: importModes.join('|'),
     help: 'replace also removes records that are not in the file',
     default: 'merge',
-    isOfCommand: true,
     choices: importModes,
-    parse: (text) => parseChoice(text, importModes),
   },
   dryRun: {
     flag: '--dry-run',
     help: 'show what would change, and change nothing',
-    isOfCommand: true,
-    parse: parseSwitch,
   },
   live: {
     flag: '--live',
     help: 'ask only whether the process is alive (/healthz), not whether it is ready (/readyz)',
-    isOfCommand: true,
-    parse: parseSwitch,
   },
   /** `connbook systemd` prints this unit instead of that of the service. */
   socket: {
     flag: '--socket',
     help: 'print the unit of a socket: systemd listens, and starts the server at the first connection',
-    isOfCommand: true,
-    parse: parseSwitch,
   },
   write: {
     flag: '--write',
     placeholder: 'FOLDER',
     help: 'write all pages as files, for those who make packages',
-    isOfCommand: true,
     parse: parsePath,
   },
   yes: {
     flag: '--yes',
     help: 'do not ask',
-    isOfCommand: true,
-    parse: parseSwitch,
   },
-} satisfies Record<string, OptionSpec & { isOfCommand: true }>
+} satisfies Record<string, OptionSpec>
 
 /** Everything that can be set: of the server, then of the commands that name it. */
 export const optionSpecs = { ...serverOptionSpecs, ...commandOptionSpecs, ...clientOptionSpecs }
@@ -148,9 +114,7 @@ export const placeFlags = ['data', ...clusterFlags] as const satisfies readonly 
 export type PlaceFlag = (typeof placeFlags)[number]
 
 /** The flags that `serve` takes. */
-export const serverFlags: readonly (keyof Options)[] = specEntries
-  .filter(([, spec]) => !spec.isOfCommand)
-  .map(([name]) => name)
+export const serverFlags = Object.keys(serverOptionSpecs) as readonly (keyof Options)[]
 
 /** Whether the word after this one is its value. */
 export function takesValue(word: string | undefined): boolean {
@@ -188,8 +152,10 @@ export function describeFlags(flags: readonly (keyof Options)[]): FlagDescriptio
     }))
 }
 
-/** The variable of the environment that stands for a flag; undefined when none does. */
+const serverSpecs: ReadonlySet<OptionSpec> = new Set(Object.values(serverOptionSpecs))
+
+/** The variable of the environment that stands for a flag of the server; other flags have none. */
 export function variableOf(spec: OptionSpec): string | undefined {
-  if (spec.isOfCommand) return undefined
+  if (!serverSpecs.has(spec)) return undefined
   return `CONNBOOK_${spec.flag.slice(2).toUpperCase().replaceAll('-', '_')}`
 }

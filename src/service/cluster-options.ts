@@ -1,11 +1,4 @@
-import {
-  type OptionSpec,
-  parseDuration,
-  parseEtcdPrefix,
-  parseEtcdUrls,
-  parsePath,
-  parseSwitch,
-} from './option-values.ts'
+import { type OptionSpec, parseDuration, parseEtcdPrefix, parseEtcdUrls, parsePath } from './option-values.ts'
 
 /** Where the records are, if they are in an etcd cluster. */
 export const clusterOptionSpecs = {
@@ -47,7 +40,6 @@ export const clusterOptionSpecs = {
     flag: '--etcd-user',
     placeholder: 'NAME',
     help: 'user of etcd',
-    parse: (text) => text,
   },
   etcdPasswordFile: {
     flag: '--etcd-password-file',
@@ -65,7 +57,6 @@ export const clusterOptionSpecs = {
     flag: '--etcd-plain',
     help: 'allow http: to an etcd on another machine, where others can read all that is sent',
     otherwise: 'off',
-    parse: parseSwitch,
   },
   maxStalenessSeconds: {
     flag: '--max-staleness',

@@ -142,13 +142,30 @@ export interface OptionSpec {
   readonly isRepeatable?: boolean
   /** Whether the flag may be repeated, and each value stands for itself. */
   readonly isList?: true
-  /** Only for commands that name it, not for the server; its only variable is then `lastVariable`. */
-  readonly isOfCommand?: boolean
-  /** Another environment variable, read last. */
+  /** A variable that is read last; the only one of an option that is not of the server. */
   readonly lastVariable?: string
-  /** Throws a RangeError that ends the sentence "…, because it must be". */
-  parse(text: string): unknown
+  /**
+   * Throws a RangeError that ends the sentence "…, because it must be". Without it, an option without a placeholder is a
+   * switch, one with choices is one of them, and any other is text.
+   */
+  parse?(text: string): unknown
 }
+
+/** Reads the value of an option. @throws {RangeError} as `parse` of its row does. */
+export function parseOption(spec: OptionSpec, text: string): unknown {
+  if (spec.parse !== undefined) return spec.parse(text)
+  if (spec.placeholder === undefined) return parseSwitch(text)
+  return spec.choices === undefined ? text : parseChoice(text, spec.choices)
+}
+
+/** What `parseOption` returns. */
+type ValueOf<Spec> = Spec extends { parse(text: string): infer Value }
+  ? Value
+  : Spec extends { placeholder: string }
+    ? Spec extends { choices: readonly (infer Choice)[] }
+      ? Choice
+      : string
+    : boolean
 
 /**
  * The options of a table, parsed: undefined where one takes a value, has no default and is not given; a list where it
@@ -156,8 +173,8 @@ export interface OptionSpec {
  */
 export type ParsedOptions<Table extends Readonly<Record<string, OptionSpec>>> = {
   readonly [Name in keyof Table]: Table[Name] extends { isList: true }
-    ? readonly ReturnType<Table[Name]['parse']>[]
-    : ReturnType<Table[Name]['parse']> | AbsentIn<Table[Name]>
+    ? readonly ValueOf<Table[Name]>[]
+    : ValueOf<Table[Name]> | AbsentIn<Table[Name]>
 }
 
 type AbsentIn<Spec> = Spec extends { placeholder: string; default?: never } ? undefined : never

@@ -4,7 +4,6 @@ import {
   type OptionSpec,
   type ParsedOptions,
   parseBasePath,
-  parseChoice,
   parseDuration,
   parseHost,
   parseListen,
@@ -13,7 +12,6 @@ import {
   parsePort,
   parsePublicUrl,
   parseSize,
-  parseSwitch,
 } from './option-values.ts'
 
 const logFormats = ['text', 'json'] as const
@@ -53,7 +51,6 @@ export const serverOptionSpecs = {
     flag: '--existing',
     help: 'start only in a folder in which a server has started before',
     otherwise: 'off',
-    parse: parseSwitch,
   },
   /** Empty, or `/like/this`. */
   basePath: {
@@ -112,7 +109,6 @@ export const serverOptionSpecs = {
     help: 'form of the log',
     otherwise: 'text on a terminal, else json',
     choices: logFormats,
-    parse: (text) => parseChoice(text, logFormats),
   },
   logLevel: {
     flag: '--log-level',
@@ -120,7 +116,6 @@ export const serverOptionSpecs = {
     help: 'lowest level to log: debug, info, warn, error',
     default: 'info',
     choices: logLevels,
-    parse: (text) => parseChoice(text, logLevels),
   },
   /** For all files of the audit trail together. */
   auditKeepBytes: {
@@ -130,18 +125,16 @@ export const serverOptionSpecs = {
     default: '80M',
     parse: parseSize,
   },
-  accessLog: { flag: '--access-log', help: 'log every request', otherwise: 'off', parse: parseSwitch },
+  accessLog: { flag: '--access-log', help: 'log every request', otherwise: 'off' },
   metricsPublic: {
     flag: '--metrics-public',
     help: 'show /metrics to everybody, without a credential',
     otherwise: 'off',
-    parse: parseSwitch,
   },
   noConsole: {
     flag: '--no-console',
     help: 'leave out the page for browsers, /console/',
     otherwise: 'off',
-    parse: parseSwitch,
   },
   shutdownTimeoutSeconds: {
     flag: '--shutdown-timeout',
