@@ -61,22 +61,23 @@ export function widthOf(text: string): number {
   return width
 }
 
-type Row = readonly string[]
+/** The texts of a row, one for each column. */
+export type Cells = readonly string[]
 
 /** A table of any length that is shown while its rows come. */
 interface StreamedTable {
   /** The text that can be shown now. */
-  add(rows: readonly Row[]): string
+  add(rows: readonly Cells[]): string
   /** The rest; a table without rows is empty. */
   end(): string
 }
 
 /** The first MEASURED_ROWS rows decide how wide the columns are; a wider cell moves what follows it. */
-export function createStreamedTable(headings: Row, style: TerminalStyle): StreamedTable {
-  let waiting: Row[] | undefined = []
+export function createStreamedTable(headings: Cells, style: TerminalStyle): StreamedTable {
+  let waiting: Cells[] | undefined = []
   let widths: readonly number[] = []
 
-  const begin = (rows: readonly Row[]) => {
+  const begin = (rows: readonly Cells[]) => {
     waiting = undefined
     if (rows.length === 0) return ''
     widths = widestOf([headings, ...rows])

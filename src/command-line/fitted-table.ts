@@ -1,17 +1,15 @@
-import { align, widthOf, wrap } from './columns.ts'
+import { align, type Cells, widthOf, wrap } from './columns.ts'
 import { heading, type TerminalStyle } from './terminal-style.ts'
 
 const GAP = 2
 /** Text in a narrower column is hard to read. */
 const TEXT_COLUMN_MIN = 20
 
-type Row = readonly string[]
-
 /**
  * A table that fits `style.columns`: long cells are broken into lines. Where the columns would be too narrow, each row
  * becomes its first cell, and below it the others with their headings.
  */
-export function fitTable(headings: Row, rows: readonly Row[], style: TerminalStyle): string[] {
+export function fitTable(headings: Cells, rows: readonly Cells[], style: TerminalStyle): string[] {
   const widths = fitColumns([headings, ...rows], style.columns - GAP * (headings.length - 1))
   if (widths === undefined) return listRows(headings, rows, style)
   const lines = [headings, ...rows].map((row) => breakCells(row, widths))
@@ -20,7 +18,7 @@ export function fitTable(headings: Row, rows: readonly Row[], style: TerminalSty
 }
 
 /** Shares the room out by what each column needs; undefined if it is not enough. */
-function fitColumns(rows: readonly Row[], room: number): number[] | undefined {
+function fitColumns(rows: readonly Cells[], room: number): number[] | undefined {
   const columns = (rows[0] ?? []).map((_, i) => {
     const cells = rows.map((row) => row[i] ?? '')
     const widest = Math.max(...cells.map(widthOf))
@@ -35,13 +33,13 @@ function fitColumns(rows: readonly Row[], room: number): number[] | undefined {
 }
 
 /** The lines of a row. */
-function breakCells(row: Row, widths: readonly number[]): string[][] {
+function breakCells(row: Cells, widths: readonly number[]): string[][] {
   const cells = widths.map((width, i) => wrap(row[i] ?? '', width))
   const height = Math.max(...cells.map((lines) => lines.length))
   return Array.from({ length: height }, (_, i) => cells.map((lines) => lines[i] ?? ''))
 }
 
-function listRows(headings: Row, rows: readonly Row[], style: TerminalStyle): string[] {
+function listRows(headings: Cells, rows: readonly Cells[], style: TerminalStyle): string[] {
   const indent = ' '.repeat(GAP)
   return rows.flatMap(([first = '', ...others], i) => {
     const lines = others.flatMap((cell, column) => {

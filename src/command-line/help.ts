@@ -83,8 +83,8 @@ function usageOfFamily(
 }
 
 function overview(commands: readonly Command[], style: TerminalStyle): string {
-  const codes = Object.entries(exitCodes).flatMap(([code, told]) =>
-    'brief' in told ? [[code, told.brief]] : [],
+  const codes = Object.entries(exitCodes).flatMap(([code, described]) =>
+    'brief' in described ? [[code, described.brief]] : [],
   )
   return page([
     ['connbook keeps named connection configurations and serves them over HTTP'],

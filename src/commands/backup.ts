@@ -51,14 +51,14 @@ export const backupCommand = defineCommand({
 })
 
 /** What a backup is taken of. */
-interface Source extends Disposable {
+interface BackupSource extends Disposable {
   /** For messages. */
   readonly place: string
   readonly folder: DataPaths | undefined
   take(): Promise<Backup>
 }
 
-async function openSource(options: Pick<Options, PlaceFlag>): Promise<Source> {
+async function openSource(options: Pick<Options, PlaceFlag>): Promise<BackupSource> {
   const cluster = usedCluster(options)
   if (cluster !== undefined) return { ...cluster, folder: undefined, take: () => cluster.takeBackup() }
   const folder = await getUsedFolder(options.data)

@@ -18,8 +18,8 @@ const UNQUOTED_SPECIAL = /[^\p{L}\p{N}_%+,./:@=-]/gu
 const DOUBLE_QUOTED_SPECIAL = /["$`\\]/g
 
 /**
- * Answers the scripts of `connbook completion`, so it is not in the table of commands: `files`, or `words` and a word a line. What cannot be told yields no words,
- * and never a question or an error.
+ * Answers the scripts of `connbook completion`, so it is not in the table of commands: `files`, or `words` and then one
+ * word per line. What cannot be found out yields no words, and never a question or an error.
  *
  * For bash the operands are `bash`, its COMP_WORDBREAKS, and the line up to the cursor; for others the shell, and the words
  * behind `connbook` up to the one that is being typed.

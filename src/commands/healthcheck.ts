@@ -43,7 +43,7 @@ export const healthcheckCommand = defineCommand({
     'Do not restart a server because it is not ready: when the disk fails, changes are refused but reads go on. See "connbook help metrics".',
     'Without a URL it asks the server that the same flags and variables would start. It waits 3 s at most. It verifies a certificate only for a URL of another machine.',
   ],
-  // Those that tell where a server listens, and --tls-key because --tls-cert needs it.
+  // Those that say where a server listens, and --tls-key because --tls-cert needs it.
   flags: ['port', 'host', 'listen', 'basePath', 'tlsCert', 'tlsKey', 'live'],
   exitCodes: { 0: 'the answer is 200', 1: 'another answer, or none' },
   async run({ options, operands: [address] }, { print }) {

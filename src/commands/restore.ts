@@ -58,7 +58,7 @@ export const restoreCommand = defineCommand({
   },
 })
 
-/** @param path If it is the folder of a node, the audit trail there tells of the restore. */
+/** @param path If it is the folder of a node, the audit trail there lists the restore. */
 async function restoreToCluster(backup: Backup, cluster: UsedCluster, path: string, context: CommandContext) {
   await cluster.restore(backup)
   const folder = dataPaths(path)

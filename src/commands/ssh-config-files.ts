@@ -42,8 +42,8 @@ interface Chain {
 /**
  * Takes an SSH configuration with all files that it includes, as ssh reads them.
  *
- * Faults of an `Include` go to the configuration: a file that cannot be read, is no file, is too deep, or includes
- * itself. As for ssh, a path without a file is no fault.
+ * Faults of an `Include` go to the configuration: a file that cannot be read, is not a file, is too deep, or includes
+ * itself. As for ssh, a path without a file is not an error.
  *
  * @param pieces Of the file that was named.
  * @param id Device and inode of that file, where it is one.

@@ -3,6 +3,7 @@ import { setTimeout } from 'node:timers/promises'
 import { accountsDocument } from '../auth/accounts-file.ts'
 import type { CredentialStorage } from '../auth/credential-storage.ts'
 import { folderCredentials } from '../auth/folder-credentials.ts'
+import type { CommandContext } from '../command-line/command.ts'
 import type { Options, PlaceFlag } from '../command-line/options.ts'
 import { FolderInUseError } from '../errors.ts'
 import { type DataPaths, dataPaths } from '../files/data-folder.ts'
@@ -24,11 +25,7 @@ export interface UsedCredentials extends CredentialStorage, Disposable {
 /** A command may add the first account before the first start. */
 export interface CredentialsToAddTo extends UsedCredentials {
   /** Makes the place for the accounts; undefined if it is there. Throws {FolderInUseError} {FolderRefusedError}. */
-  readonly prepare: ((terminal: Terminal) => Promise<void>) | undefined
-}
-
-interface Terminal {
-  readonly screen: { write(text: string): unknown }
+  readonly prepare: ((context: Pick<CommandContext, 'screen'>) => Promise<void>) | undefined
 }
 
 /**
@@ -42,7 +39,7 @@ export async function getUsedCredentials(options: CredentialOptions): Promise<Us
     : inCluster(cluster, () => getNodeFolder(options.data))
 }
 
-/** The same for a command that only reads them, of which no trail tells. @throws as `getUsedCredentials` does. */
+/** The same for a command that only reads them, which no audit trail lists. @throws as `getUsedCredentials` does. */
 export async function getReadCredentials(
   options: CredentialOptions,
 ): Promise<CredentialStorage & Disposable> {
@@ -57,7 +54,7 @@ export async function getCredentialsToAddTo(options: CredentialOptions): Promise
   const isNew = options.etcd === undefined && (await isNewFolder(options.data))
   if (!isNew) return { ...(await getUsedCredentials(options)), prepare: undefined }
   const folder = dataPaths(resolve(options.data))
-  return { ...inFolder(folder), prepare: (terminal) => prepareUnlessUsed(folder, terminal) }
+  return { ...inFolder(folder), prepare: (context) => prepareUnlessUsed(folder, context) }
 }
 
 function inFolder(folder: DataPaths): UsedCredentials {
@@ -83,11 +80,11 @@ async function inCluster<Folder extends DataPaths | undefined>(
  *
  * @throws {FolderInUseError} if it has not made them within LOCK_WAIT_MS.
  */
-async function prepareUnlessUsed(folder: DataPaths, terminal: Terminal): Promise<void> {
+async function prepareUnlessUsed(folder: DataPaths, context: Pick<CommandContext, 'screen'>): Promise<void> {
   const end = performance.now() + LOCK_WAIT_MS
   for (;;) {
     try {
-      return (await prepareFolder(folder.path, terminal)).release()
+      return (await prepareFolder(folder.path, context)).release()
     } catch (error) {
       if (!(error instanceof FolderInUseError)) throw error
       if ((await accountsDocument(folder).read()) !== undefined) return

@@ -224,7 +224,7 @@ export class ImportPanel {
     const wanted = faults.flatMap(({ line }) => (line === undefined ? [] : [line]))
     const lines = await readLines(file, wanted).catch(() => undefined)
     if (signal.aborted) return
-    const table = faultTable('Faults of the file', faults.map(withField), lines)
+    const table = faultTable('Errors in the file', faults.map(withField), lines)
     this.#report.replaceChildren(table)
     table.focus()
   }

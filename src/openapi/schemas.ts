@@ -263,7 +263,7 @@ export const schemas = {
       field: { type: 'string', description: 'The member, parameter or column.' },
       detail: { type: 'string' },
       line: { type: 'integer', minimum: 1, description: 'Line of an import.' },
-      name: { type: 'string', description: 'Name of the record at fault, if there are many.' },
+      name: { type: 'string', description: 'Name of the record with the error, if there are many.' },
     },
     { required: ['field', 'detail'] },
   ),

@@ -36,7 +36,7 @@ describe('the import', { skip: noChromium }, () => {
     const page = await openConsole(t, { server, path: VIEW, expected: { statuses: [400] } })
     await logIn(page, admin.username, admin.password)
     await choose(page, `${HEADER}"${HOSTILE}",h,ssh,u\n,h2,70000,u\n`)
-    const table = page.getByRole('region', { name: 'Faults of the file' })
+    const table = page.getByRole('region', { name: 'Errors in the file' })
     await table.waitFor()
     assert.deepEqual(
       await table.locator('tbody tr').evaluateAll((rows) => rows.map(({ textContent }) => textContent)),
@@ -48,7 +48,7 @@ describe('the import', { skip: noChromium }, () => {
     )
     assert.equal(
       await page.evaluate('document.activeElement.getAttribute("aria-label")'),
-      'Faults of the file',
+      'Errors in the file',
     )
     assert.equal(await page.locator('#import-format').inputValue(), 'csv')
     await assertAccessible(page)

@@ -14,14 +14,14 @@ export function bodyOf(value: object): readonly Uint8Array[] {
 /**
  * Makes a change, and then names it and the server on standard error.
  *
- * @param told What `call` resolves to as a sentence without its end: `Added "web1"`.
+ * @param describe Puts what `call` resolves to into words, without a full stop: `Added "web1"`.
  * @param typed As in `explainFaults`.
  */
 export async function makeChange<Result>(
   client: Client,
   screen: Screen,
   call: Promise<Result>,
-  told: (result: Result) => string,
+  describe: (result: Result) => string,
   typed: Readonly<Record<string, string>> = {},
 ): Promise<void> {
   const result = await explainFaults(call, typed).catch((error: unknown) => {
@@ -33,7 +33,7 @@ export async function makeChange<Result>(
       },
     )
   })
-  screen.write(`${told(result)} at ${client.endpoint.name}\n`)
+  screen.write(`${describe(result)} at ${client.endpoint.name}\n`)
 }
 
 /** A name in a message. */

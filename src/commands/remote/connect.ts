@@ -53,7 +53,7 @@ export class NoLoginError extends ConnbookError {
   readonly code = 'no_login'
 }
 
-interface Chosen {
+interface ChosenServer {
   readonly endpoint: Endpoint
   readonly isOwners?: boolean
   /** Not read yet if undefined. */
@@ -64,7 +64,7 @@ interface Chosen {
 const DEAD_SERVER = 'start the server of that folder, or name another with --server'
 
 /** @param folder A folder with a running server that root could use by naming it; undefined without one. */
-function defaultServer(folder?: string): Chosen {
+function defaultServer(folder?: string): ChosenServer {
   const remedy =
     folder === undefined
       ? 'name a server with --server URL, log in at one with connbook login URL, or name the folder of one with --data FOLDER'
@@ -111,7 +111,7 @@ export async function connectElsewhere(
 }
 
 async function createChosen(
-  chosen: Chosen,
+  chosen: ChosenServer,
   { options }: ClientInput,
   environment: NodeJS.ProcessEnv,
   logins: Logins,
@@ -184,7 +184,7 @@ async function chooseEndpoint(
   input: ClientInput,
   environment: NodeJS.ProcessEnv,
   logins: Logins,
-): Promise<Chosen> {
+): Promise<ChosenServer> {
   const chosen = await chooseElsewhere(input, environment, logins)
   if (chosen !== undefined) return chosen
   const { data } = input.options
@@ -200,7 +200,7 @@ async function chooseElsewhere(
   input: ClientInput,
   environment: NodeJS.ProcessEnv,
   logins: Logins,
-): Promise<Chosen | undefined> {
+): Promise<ChosenServer | undefined> {
   const {
     options: { server },
     given,
@@ -225,7 +225,7 @@ function severalLogins(kept: readonly Login[]): UsageError {
 }
 
 /** A URL, `unix:PATH`, or the host of a kept login. */
-async function namedEndpoint(text: string, logins: Logins): Promise<Chosen> {
+async function namedEndpoint(text: string, logins: Logins): Promise<ChosenServer> {
   const endpoint = parseEndpoint(text)
   if (endpoint !== undefined) return { endpoint }
   const kept = await logins.list()
@@ -252,7 +252,7 @@ async function getSocket(folder: string): Promise<Endpoint> {
 }
 
 async function chooseCredential(
-  { endpoint, logins: known }: Chosen,
+  { endpoint, logins: known }: ChosenServer,
   environment: NodeJS.ProcessEnv,
   logins: Logins,
   isPatient: boolean,
@@ -282,5 +282,5 @@ function hintOn(environment: NodeJS.ProcessEnv): string {
 
 function checkToken(token: string): string {
   if (/^[\x21-\x7e]+$/.test(token)) return token
-  throw new UsageError(`Cannot use ${clientVariables.token}: it is no token`)
+  throw new UsageError(`Cannot use ${clientVariables.token}: it is not a token`)
 }

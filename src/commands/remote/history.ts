@@ -33,7 +33,7 @@ export const historyCommand = defineCommand({
     const { history: entries, since } = isObject(answered) ? answered : {}
     if (!Array.isArray(entries) || !entries.every(isEntry))
       throw new OtherAnswerError(
-        `What ${client.endpoint.name} answers is no history; is it an older connbook?`,
+        `What ${client.endpoint.name} answers is not a history; is it an older connbook?`,
       )
     const { style, print, screen } = context
     const seen = style.isTerminal ? escapeHidden : (text: string) => text

@@ -82,18 +82,18 @@ export const whoamiCommand = defineCommand({
   exitCodes: clientExitCodes,
   async run(input, context) {
     const client = await connect(input, context, 'whoami')
-    const answered = await client.askJson({ method: 'GET', path: '/v1/whoami' })
-    if (!isObject(answered) || typeof answered.account !== 'string')
+    const body = await client.askJson({ method: 'GET', path: '/v1/whoami' })
+    if (!isObject(body) || typeof body.account !== 'string')
       throw new OtherAnswerError(`${client.endpoint.name} does not say who calls; is it an older connbook?`)
     const { style, print } = context
     // Whatever the answer says: this is the server that was called.
-    const { server, ...others } = answered
-    const told = { server: client.endpoint.name, ...others }
-    const rows = Object.entries(told).map(([key, value]) => [key, String(value)])
+    const { server, ...others } = body
+    const answer = { server: client.endpoint.name, ...others }
+    const rows = Object.entries(answer).map(([key, value]) => [key, String(value)])
     const seen = style.isTerminal ? escapeHidden : (text: string) => text
     const cells = rows.map((row) => row.map(seen))
     const lines = style.isTerminal ? align(cells) : cells.map((row) => row.join('\t'))
-    const text = input.options.json ? [seen(JSON.stringify(told))] : lines
+    const text = input.options.json ? [seen(JSON.stringify(answer))] : lines
     await shown(print(linesOf(text)), 'show who calls')
   },
 })

@@ -34,21 +34,21 @@ export const rmCommand = defineCommand({
     const headers = ifMatch === undefined ? {} : { 'If-Match': ifMatch }
     const client = await connect(input, context, 'rm')
     const missing: RefusedError[] = []
-    const toldMissing = () => missing.map(({ message }) => `${message}\n`).join('')
+    const messagesOfMissing = () => missing.map(({ message }) => `${message}\n`).join('')
     for (const name of names) {
       const call = deleteRecord(client, name, headers)
       await makeChange(client, context.screen, call, () => `Deleted ${quoted(name)}`).catch(
         (error: unknown) => {
           if (error instanceof RefusedError && error.problem === 'unknown_name') missing.push(error)
           else {
-            if (error instanceof ConnbookError) error.message = toldMissing() + error.message
+            if (error instanceof ConnbookError) error.message = messagesOfMissing() + error.message
             throw error
           }
         },
       )
     }
     const [first] = missing
-    if (first !== undefined) throw new RefusedError(toldMissing().trimEnd(), first)
+    if (first !== undefined) throw new RefusedError(messagesOfMissing().trimEnd(), first)
   },
 })
 

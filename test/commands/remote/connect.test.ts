@@ -336,7 +336,7 @@ describe('who calls', { timeout: 60_000 }, () => {
     const broken = await run(['ls'], { environment: { CONNBOOK_TOKEN: 'a\r\nb' } })
     assert.deepEqual(
       [broken.code, broken.stderr],
-      [2, 'connbook: Cannot use CONNBOOK_TOKEN: it is no token\n'],
+      [2, 'connbook: Cannot use CONNBOOK_TOKEN: it is not a token\n'],
     )
   })
 

@@ -40,13 +40,13 @@ describe('connbook history', { timeout: 60_000 }, () => {
     assert.match(stderr, /^connbook: [^\n]*"web1"[^\n]*\n$/)
   })
 
-  it('says of anything else that it is no history', async (t) => {
+  it('says of any other answer that it is not a history', async (t) => {
     for (const body of [{}, { history: [{}] }, { history: [{ time: 1, event: [] }] }, { history: ['x'] }]) {
       const url = await serveJson(t, 200, body)
       const { run } = await openHome(t, { CONNBOOK_SERVER: url })
       const { code, stdout, stderr } = await run(['history', 'web1'])
       assert.deepEqual([code, stdout], [1, ''])
-      assert.equal(stderr, `connbook: What ${url} answers is no history; is it an older connbook?\n`)
+      assert.equal(stderr, `connbook: What ${url} answers is not a history; is it an older connbook?\n`)
     }
   })
 
