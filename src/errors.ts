@@ -4,6 +4,9 @@ export interface Fault {
   readonly detail: string
   /** Line of an input with many records, from 1. */
   readonly line?: number
+  /** The first of several lines with the same fault, and how many there are besides. */
+  readonly lines?: readonly number[]
+  readonly more?: number
   /** Name of the record at fault, if there are many. */
   readonly name?: string
 }

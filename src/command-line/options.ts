@@ -1,4 +1,5 @@
 import { exportFormatNames } from '../exchange/export-formats.ts'
+import { extraColumns, separatorWords } from '../exchange/import-options.ts'
 import { importFormatNames } from '../exchange/import-reader.ts'
 import { type OptionSpec, type ParsedOptions, parsePath } from '../service/option-values.ts'
 import { serverOptionSpecs } from '../service/server-options.ts'
@@ -51,6 +52,37 @@ const commandOptionSpecs = {
     flag: '--user',
     placeholder: 'NAME',
     help: 'username of the hosts of an SSH configuration that have none',
+  },
+  separator: {
+    flag: '--separator',
+    placeholder: 'CHARACTER',
+    help: 'what separates the columns of CSV: , ; | or tab',
+    otherwise: 'found from the header',
+    choices: separatorWords,
+  },
+  map: {
+    flag: '--map',
+    placeholder: 'FIELD=COLUMN',
+    help: 'the column of CSV for a field, or for label.KEY; may be repeated',
+    isList: true,
+  },
+  extra: {
+    flag: '--extra',
+    placeholder: extraColumns.join('|'),
+    help: 'keep other columns of CSV as labels, or leave them out',
+    choices: extraColumns,
+  },
+  only: {
+    flag: '--only',
+    placeholder: 'COLUMN=VALUE',
+    help: 'only rows of CSV with this value; may be repeated',
+    isList: true,
+  },
+  default: {
+    flag: '--default',
+    placeholder: 'FIELD=VALUE',
+    help: 'a value for rows of CSV without one; may be repeated',
+    isList: true,
   },
   mode: {
     flag: '--mode',

@@ -2,6 +2,7 @@ import { NoAnswerError } from '../client/call.ts'
 import type { Client } from '../client/client.ts'
 import { queryOf } from '../client/endpoint.ts'
 import { OtherAnswerError } from '../client/refused.ts'
+import { type ImportOptions, importQuery } from '../exchange/import-options.ts'
 import type { ImportFormatName } from '../exchange/import-reader.ts'
 import { isObject } from '../json.ts'
 import type { ImportMode } from '../store/authorship.ts'
@@ -13,6 +14,7 @@ export interface ImportFile {
   readonly mode: ImportMode
   /** Whether it is a trial, which changes nothing. */
   readonly isTrial: boolean
+  readonly options: ImportOptions
 }
 
 /**
@@ -22,8 +24,8 @@ export interface ImportFile {
  * @throws {NoAnswerError} {OtherAnswerError} if it may have been imported; the message says what to do.
  */
 export async function importByServer(client: Client, file: ImportFile): Promise<ImportReport> {
-  const { pieces: body, format, mode, isTrial } = file
-  const path = `/v1/import${queryOf({ format, mode, dry_run: isTrial ? 1 : undefined })}`
+  const { pieces: body, format, mode, isTrial, options } = file
+  const path = `/v1/import${queryOf({ format, mode, dry_run: isTrial ? 1 : undefined, ...importQuery(options) })}`
   const answer = await client.askJson({ method: 'POST', path, body }).catch((error: unknown) => {
     if (!(error instanceof NoAnswerError) || isTrial) throw error
     const advice = 'whether it has imported the file is not known; run the same command again'

@@ -1,5 +1,7 @@
 import { open, stat } from 'node:fs/promises'
 import type { LastStart } from '../audit/trail-lines.ts'
+import { queryOf } from '../client/endpoint.ts'
+import { type ImportOptions, importQuery } from '../exchange/import-options.ts'
 import type { ImportFormatName } from '../exchange/import-reader.ts'
 import { quoteForShell, wordForShell } from '../shell.ts'
 import type { ImportMode } from '../store/authorship.ts'
@@ -18,6 +20,8 @@ export interface ImportOrder {
   readonly username?: string | undefined
   /** Whether lines and hosts of an SSH configuration that cannot be kept are left out. */
   readonly isSkipping?: boolean
+  /** Of the columns of CSV. */
+  readonly options: ImportOptions
 }
 
 /**
@@ -27,7 +31,7 @@ export interface ImportOrder {
  * @param isPacked Whether the file is gzip.
  */
 export function importCall(
-  { source, format, mode, isTrial }: ImportOrder,
+  { source, format, mode, isTrial, options }: ImportOrder,
   server: LastStart | undefined,
   isPacked: boolean,
 ): string {
@@ -36,7 +40,7 @@ export function importCall(
   const isStream = source === '-' || /^\/(dev\/(fd\/|stdin)|proc\/)/.test(source)
   // A server takes no compressed body.
   const body = isStream || isPacked ? '@-' : `@${source}`
-  const query = `format=${format}&mode=${mode}${isTrial ? '&dry_run=1' : ''}`
+  const query = queryOf({ format, mode, dry_run: isTrial ? 1 : undefined, ...importQuery(options) })
   return [
     ...(isPacked ? [`gunzip -c < ${wordForShell(source)} |`] : []),
     'curl -sS',
@@ -44,7 +48,7 @@ export function importCall(
     ...(socket === undefined ? [] : [`--unix-socket ${quoteForShell(socket)}`]),
     "-H 'Authorization: Bearer TOKEN' -H 'Content-Type:'",
     `--data-binary ${quoteForShell(body)}`,
-    quoteForShell(`${url}/v1/import?${query}`),
+    quoteForShell(`${url}/v1/import${query}`),
   ].join(' ')
 }
 

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 import type { CommandContext } from '../command-line/command.ts'
 import { createProgress, type Progress } from '../command-line/progress.ts'
 import { InvalidInputError } from '../errors.ts'
-import { createImportReader } from '../exchange/import-reader.ts'
+import { createImportReader, type ReadForm } from '../exchange/import-reader.ts'
 import { flatSshConfiguration } from '../exchange/ssh-config-format.ts'
 import { type LocatedFault, type SourceLocation, SshConfiguration } from '../exchange/ssh-configuration.ts'
 import { type ResolvedHost, resolveHosts } from '../exchange/ssh-resolved.ts'
@@ -14,13 +14,15 @@ import { FAULTS_MAX, IMPORT_ROWS_MAX } from '../limits.ts'
 import type { ImportedConfiguration } from '../store/configuration.ts'
 import { counted } from '../text.ts'
 import type { ImportOrder } from './import-call.ts'
-import { type FileFault, ImportRefusedError, linesOf, refusal } from './import-report.ts'
+import { describeWarning, type FileFault, ImportRefusedError, linesOf, refusal } from './import-report.ts'
 import { fileIdOf, type SshConfigOwner, takeSshFiles } from './ssh-config-files.ts'
 
 const SYSTEM_FOLDER = '/etc/ssh'
 
 export interface ReadRecords {
   readonly drafts: readonly ImportedConfiguration[]
+  /** How the file was read; not of an SSH configuration, which may be several files. */
+  readonly read?: ReadForm
   /** Where a record stands, if `take` got another text than the file; undefined for a name that is not there. */
   readonly locationOf?: (name: string) => Pick<FileFault, 'file' | 'line'> | undefined
 }
@@ -44,17 +46,16 @@ export async function readRecords(
       const hosts = await readSshHosts(order, context, progress)
       return takeHosts(hosts, take)
     }
-    const reader = createImportReader(format, FAULTS_MAX)
+    const reader = createImportReader(format, FAULTS_MAX, { options: order.options })
     await readInput(source, context, (piece, share) => {
       take?.(piece)
       reader.read(piece)
       progress.show(share)
     })
-    const { drafts, faults, faultCount, emptyCount } = reader.end()
+    const { drafts, faults, faultCount, warnings, read } = reader.end()
     if (faultCount > 0) throw refusal(order, faults, faultCount)
-    if (emptyCount > 0)
-      context.screen.write(`connbook: Left out ${counted(emptyCount, 'empty row')} of ${source}\n`)
-    return { drafts }
+    for (const warning of warnings) context.screen.write(`connbook: ${describeWarning(source, warning)}\n`)
+    return { drafts, read }
   } catch (error) {
     if (!(error instanceof InvalidInputError)) throw error
     throw new ImportRefusedError(`Cannot import ${source}: ${error.message}; nothing has changed`)

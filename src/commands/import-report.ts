@@ -1,8 +1,10 @@
 import { ConnbookError, type Fault } from '../errors.ts'
+import { countFaults, type ReadForm } from '../exchange/import-reader.ts'
+import type { ImportWarning } from '../exchange/row.ts'
 import { printableJson } from '../json.ts'
 import { IMPORT_NAMES_LISTED_MAX } from '../limits.ts'
 import { countsOf, type ImportPlan } from '../store/import-plan.ts'
-import { counted, escapeHidden } from '../text.ts'
+import { allOf, counted, escapeHidden } from '../text.ts'
 import type { ImportOrder } from './import-call.ts'
 
 /** What an import has done, or what a trial would do; as `POST /v1/import` answers it. */
@@ -13,14 +15,16 @@ export interface ImportReport {
   readonly unchanged: number
   /** Only of a dry run: the first IMPORT_NAMES_LISTED_MAX names of each kind. */
   readonly names?: Readonly<Record<'added' | 'modified' | 'removed', readonly string[]>>
+  /** Only of a dry run, and not of an SSH configuration, which may be several files. */
+  readonly read?: ReadForm | undefined
 }
 
-export function reportOf(plan: ImportPlan): ImportReport {
+export function reportOf(plan: ImportPlan, read?: ReadForm): ImportReport {
   const first = (records: readonly { readonly name: string }[]) =>
     records.slice(0, IMPORT_NAMES_LISTED_MAX).map(({ name }) => name)
   const modified = plan.modified.map(({ after }) => after)
   const names = { added: first(plan.added), modified: first(modified), removed: first(plan.removed) }
-  return { ...countsOf(plan), names }
+  return { ...countsOf(plan), names, read }
 }
 
 /** @param place A server or a data folder. */
@@ -28,7 +32,7 @@ export function describeDone({ added, modified, removed, unchanged }: ImportRepo
   return `Imported to ${place}: ${added} added, ${modified} modified, ${removed} removed, ${unchanged} unchanged\n`
 }
 
-export function describeTried({ added, modified, removed, unchanged, names }: ImportReport): string {
+export function describeTried({ added, modified, removed, unchanged, names, read }: ImportReport): string {
   const kinds = [
     ['add', added, names?.added],
     ['modify', modified, names?.modified],
@@ -41,7 +45,7 @@ export function describeTried({ added, modified, removed, unchanged, names }: Im
       ...(rest > 0 ? [`  ${verb} ${rest} more\n`] : []),
     ]
   })
-  return `Would add ${added}, modify ${modified}, remove ${removed}; ${unchanged} unchanged\n${lines.join('')}`
+  return `${read === undefined ? '' : describeRead(read)}Would add ${added}, modify ${modified}, remove ${removed}; ${unchanged} unchanged\n${lines.join('')}`
 }
 
 /** The file has faults; nothing has changed. */
@@ -64,7 +68,7 @@ export function refusal(
   faultCount: number,
   isAnyHostLeft = false,
 ): ImportRefusedError {
-  const rest = faultCount - faults.length
+  const rest = faultCount - countFaults(faults)
   const advice = isAnyHostLeft
     ? '; correct them, or leave these lines and hosts out with --skip'
     : '; without what they name no host is left; correct some of them'
@@ -79,10 +83,32 @@ export function linesOf(faults: readonly FileFault[]): string[] {
   return faults.map((fault) => `  ${describeFault(fault)}`)
 }
 
-function describeFault({ file, line, name, field, detail }: FileFault): string {
+/** One line, without its end. */
+export function describeWarning(source: string, { line, name, detail }: ImportWarning): string {
+  const places = [
+    source,
+    ...(line === undefined ? [] : [`line ${line}`]),
+    ...(name === undefined ? [] : [name]),
+  ]
+  return escapeHidden(`${places.join(', ')}: ${detail}`)
+}
+
+/** How a dry run read the file: a line, and one a column of CSV. */
+function describeRead({ encoding, separator, columns = [] }: ReadForm): string {
+  const separated = separator === undefined ? '' : `, separated by ${JSON.stringify(separator)}`
+  const lines = columns.map(({ column, becomes }) => {
+    const what = becomes === null ? 'is left out' : `becomes ${becomes}`
+    return `  ${printableJson(column)} ${what}\n`
+  })
+  return `Read as ${encoding}${separated}\n${lines.join('')}`
+}
+
+function describeFault({ file, line, lines, more = 0, name, field, detail }: FileFault): string {
+  const rest = more > 0 ? [`${more} more`] : []
   const places = [
     ...(file === undefined ? [] : [JSON.stringify(file)]),
-    ...(line === undefined ? [] : [`line ${line}`]),
+    ...(lines !== undefined ? [`lines ${allOf([...lines.map(String), ...rest])}`] : []),
+    ...(line === undefined || lines !== undefined ? [] : [`line ${line}`]),
     ...(name === undefined ? [] : [JSON.stringify(name)]),
   ]
   return escapeHidden(`${places.join(', ')}: ${JSON.stringify(field).slice(1, -1)} ${detail}`)

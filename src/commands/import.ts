@@ -9,8 +9,10 @@ import { type FoundSocket, findOwnerSocket } from '../client/owner-socket.ts'
 import { RefusedError } from '../client/refused.ts'
 import { type CommandContext, DAMAGED, defineCommand, IN_USE } from '../command-line/command.ts'
 import { elsewhereExitCodes } from '../command-line/exit-codes.ts'
+import type { Options } from '../command-line/options.ts'
 import { shown } from '../command-line/output.ts'
-import { FolderInUseError, FolderRefusedError, InvalidInputError, UsageError } from '../errors.ts'
+import { type Fault, FolderInUseError, FolderRefusedError, InvalidInputError, UsageError } from '../errors.ts'
+import { asFlags, type ImportOptions, inQuery, parseImportOptions } from '../exchange/import-options.ts'
 import { type ImportFormatName, importFormatNames } from '../exchange/import-reader.ts'
 import { type DataFolder, type DataPaths, dataPaths, openDataFolder } from '../files/data-folder.ts'
 import { commandActor, openCommandTrail } from '../folder/command-audit.ts'
@@ -39,6 +41,8 @@ import { clientFlags, connectElsewhere } from './remote/connect.ts'
 
 const TOO_LONG = `it has more than ${IMPORT_BYTES_MAX} bytes, and a running server takes no more; make it several files, or stop the server`
 
+const columnFlags = ['separator', 'map', 'extra', 'only', 'default'] as const
+
 const formatsByEnding: readonly (readonly [ending: string, format: ImportFormatName])[] = [
   ['.json', 'json'],
   ['.jsonl', 'jsonl'],
@@ -63,6 +67,7 @@ export const importCommand = defineCommand({
   examples: [
     ['connbook import hosts.csv --dry-run', 'changes nothing'],
     ['connbook import hosts.csv --mode replace', 'removes all others'],
+    ['connbook import sheet.csv --extra labels', 'keeps other columns'],
     ['connbook import ~/.ssh/config --skip', 'leaves out what cannot be kept'],
     ['connbook import hosts.csv --server URL', 'elsewhere'],
   ],
@@ -72,15 +77,16 @@ export const importCommand = defineCommand({
     'A file with a fault changes nothing; the message names each fault with its line. FILE - is standard input. The format is json, jsonl, csv or ssh-config: the end of the file name decides, or --format.',
     'An SSH configuration is read as ssh reads it for whoever runs the command, Host * and Include too. Match is a fault, and nothing is executed.',
   ],
-  flags: ['format', 'mode', 'dryRun', 'user', 'skip', ...clientFlags],
+  flags: ['format', 'mode', 'dryRun', ...columnFlags, 'user', 'skip', ...clientFlags],
   exitCodes: { ...elsewhereExitCodes, 65: DAMAGED, 75: IN_USE },
   async run({ options, given, operands: [source = ''] }, context) {
     const format = formatOf(source, options.format)
     const path = resolve(options.data)
     checkSshOnly(format, given)
+    const importOptions = optionsOf(options, format)
     const order = {
       ...{ source, format, mode: options.mode, isTrial: options.dryRun },
-      ...{ username: options.user, isSkipping: options.skip },
+      ...{ username: options.user, isSkipping: options.skip, options: importOptions },
     }
     const client = await connectElsewhere({ options, given }, context, 'import')
     const importing =
@@ -138,8 +144,11 @@ async function importToNewFolder(
   context: CommandContext,
 ): Promise<ImportReport> {
   const { mode, isTrial } = order
-  const { drafts } = await readRecords(order, context)
-  if (isTrial) return reportOf(planImport(drafts, mode, { records: [], find: () => undefined, lastId: 0 }))
+  const { drafts, read } = await readRecords(order, context)
+  if (isTrial) {
+    const nothing = { records: [], find: () => undefined, lastId: 0 }
+    return reportOf(planImport(drafts, mode, nothing), read)
+  }
   const folder = await prepareFolder(path, context)
   try {
     return reportOf(await changeRecords(folder, drafts, mode, context))
@@ -172,11 +181,11 @@ async function importAlone(
 ): Promise<ImportReport> {
   const { mode, isTrial } = order
   try {
-    const { drafts } = await readRecords(order, context)
+    const { drafts, read } = await readRecords(order, context)
     const plan = isTrial
       ? await planRecords(folder, drafts, mode)
       : await changeRecords(folder, drafts, mode, context)
-    return reportOf(plan)
+    return reportOf(plan, read)
   } finally {
     folder.release()
   }
@@ -217,7 +226,7 @@ async function sendRecords(
     pieces.push(Buffer.from(piece))
   })
   try {
-    return await importByServer(client, { ...order, pieces })
+    return { ...(await importByServer(client, { ...order, pieces })), read: read.read }
   } catch (cause) {
     if (!(cause instanceof RefusedError) || cause.faults.length === 0) throw cause
     // Lines of a resolved SSH configuration are not those of the file.
@@ -232,6 +241,26 @@ function formatOf(source: string, given: string | undefined): ImportFormatName {
   if (format !== undefined) return format
   const what = told === undefined ? `tell the format of "${source}"` : `import ${told}`
   throw new UsageError(`Cannot ${what}; say --format with one of ${importFormatNames.join(', ')}`)
+}
+
+/** @throws {UsageError} naming each fault of the flags for columns. */
+function optionsOf(
+  options: Pick<Options, (typeof columnFlags)[number]>,
+  format: ImportFormatName,
+): ImportOptions {
+  const faults: Fault[] = []
+  const { separator, extra, map, only, default: defaults } = options
+  const words = { separator, extra, map, only, default: defaults }
+  const found = parseImportOptions(words, format, asFlags, (fault) => faults.push(fault))
+  // The part before the first ":" is the column, once it is in a query.
+  for (const [column] of found.only)
+    if (column.includes(inQuery.divider))
+      faults.push({
+        field: 'only',
+        detail: `cannot name a column with ":", such as ${JSON.stringify(column)}`,
+      })
+  if (faults.length === 0) return found
+  throw new UsageError(faults.map(({ field, detail }) => `--${field} ${detail}`).join('\n'))
 }
 
 /** @throws {UsageError} */

@@ -1,9 +1,20 @@
 import { IMPORT_ROW_CHARACTERS_MAX } from '../limits.ts'
 import type { Configuration } from '../store/configuration.ts'
 import { fieldNames, recordFields } from '../store/fields.ts'
+import { CsvColumns, countKnown } from './csv-columns.ts'
 import type { ExportFormat } from './export-format.ts'
-import { encodeLabelCell, parseLabelCell } from './label-cell.ts'
-import { countNewlines, faultyRow, nextMatch, type Row, type RowReader, tooLongRow } from './row.ts'
+import { type ImportOptions, noImportOptions, separators } from './import-options.ts'
+import { encodeLabelCell } from './label-cell.ts'
+import {
+  countNewlines,
+  faultyRow,
+  type ImportWarning,
+  nextMatch,
+  type ReadColumn,
+  type Row,
+  type RowReader,
+  tooLongRow,
+} from './row.ts'
 
 const shared = {
   mediaType: 'text/csv; charset=utf-8; header=present',
@@ -23,19 +34,180 @@ export const csvFormat: ExportFormat = {
 
 const LINE_FEED = 0x0a
 const requiredFields = recordFields.flatMap(({ name, isRequired }) => (isRequired ? name : []))
-const known: readonly string[] = [...fieldNames, 'labels', 'id']
 const ADVICE = `; write it as: ${requiredFields.join(',')}`
+/** A first line by which Excel says what separates the columns. */
+const SEPARATOR_LINE = /^"?sep=(.)?"?[,;\t|]*$/i
 
 /**
- * Reads RFC 4180 with a header line that names the columns in any order; a column `id` is ignored, and one for labels
- * may be absent. Also accepts lines that end in LF or CR alone.
+ * Reads CSV as spreadsheets write it: RFC 4180, with any separator that `separators` has, and lines that end in CR LF, LF or
+ * CR. The header names the columns in any order.
  */
-export function createCsvReader(): RowReader {
-  return new CsvReader()
+export function createCsvReader(options: ImportOptions = noImportOptions): RowReader {
+  return new CsvReader(options)
 }
 
 class CsvReader implements RowReader {
-  #columns: readonly string[] | undefined
+  readonly #options: ImportOptions
+  readonly #records = new CsvRecords()
+  readonly #header = new HeaderText()
+  #separator: string | undefined
+  #isSeparated = false
+  /** Whether a line that names the separator was read. */
+  #isSeparatorNamed = false
+  #columns: CsvColumns | undefined
+  #isOver = false
+
+  constructor(options: ImportOptions) {
+    this.#options = options
+    this.#separator = options.separator
+  }
+
+  get separator(): string | undefined {
+    return this.#columns && this.#separator
+  }
+
+  get columns(): readonly ReadColumn[] | undefined {
+    return this.#columns?.columns
+  }
+
+  get warnings(): readonly ImportWarning[] | undefined {
+    return this.#columns?.warnings
+  }
+
+  read(piece: string): Row[] {
+    if (this.#isOver) return []
+    return this.#rowsOf(this.#isSeparated ? this.#records.read(piece) : this.#readHeader(piece))
+  }
+
+  end(): Row[] {
+    if (this.#isOver) return []
+    const begun = this.#isSeparated ? [] : this.#separate(this.#header.end())
+    const rows = this.#rowsOf([...begun, ...this.#records.end()])
+    if (this.#columns === undefined && rows.length === 0)
+      return [faultyRow(1, `is missing${ADVICE}`, 'header')]
+    return rows
+  }
+
+  /** Holds the text back up to the end of the header, which says what separates its columns. */
+  #readHeader(piece: string): CsvRecord[] {
+    const records: CsvRecord[] = []
+    for (let text = piece; ; ) {
+      const [blank, header, rest] = this.#header.read(text)
+      this.#records.read(blank)
+      if (header === undefined) return records
+      const [, named] = SEPARATOR_LINE.exec(header) ?? []
+      if (/^[,;\t|]*$/.test(header)) records.push({ line: this.#records.line, fields: [] })
+      else if (named === undefined || this.#isSeparatorNamed)
+        return [...records, ...this.#separate(header + rest, header)]
+      else this.#takeNamed(named, records)
+      text = rest
+    }
+  }
+
+  #takeNamed(named: string, records: CsvRecord[]) {
+    this.#isSeparatorNamed = true
+    this.#separator ??= named
+    if (separators.some((known) => known === named)) return
+    const fault = `names the separator ${JSON.stringify(named)}; only ",", ";", "|" and a tab can be read`
+    records.push({ line: this.#records.line, fields: [], fault })
+  }
+
+  #separate(text: string, header = text): CsvRecord[] {
+    this.#separator ??= separatorOf(header, this.#options)
+    this.#records.separateBy(this.#separator)
+    this.#isSeparated = true
+    return this.#records.read(text)
+  }
+
+  #rowsOf(records: readonly CsvRecord[]): Row[] {
+    const rows: Row[] = []
+    for (const { line, fields, fault, isTooLong } of records) {
+      if (this.#isOver) break
+      if (fault === undefined && isTooLong !== true && fields.every((field) => field === ''))
+        rows.push({ line, leftOut: 'empty' })
+      else if (this.#columns === undefined) this.#takeHeader(line, fields, rows, fault, isTooLong)
+      else if (isTooLong === true) rows.push(tooLongRow(line))
+      else if (fault !== undefined) rows.push(faultyRow(line, fault))
+      else rows.push(this.#columns.rowOf(line, fields))
+    }
+    return rows
+  }
+
+  /** A bad header ends the reading. */
+  #takeHeader(line: number, fields: readonly string[], rows: Row[], fault?: string, isTooLong = false) {
+    if (isTooLong) rows.push(tooLongRow(line))
+    else if (fault !== undefined) rows.push(faultyRow(line, fault, 'header'))
+    else this.#columns = new CsvColumns(fields, line, this.#options)
+    const faults = this.#columns?.faults
+    rows.push(...(faults ?? []))
+    this.#isOver = faults?.length !== 0
+  }
+}
+
+/** The separator that splits a header into the most known names. */
+function separatorOf(header: string, options: ImportOptions): string {
+  const found = separators.map((separator) => {
+    const records = new CsvRecords()
+    records.separateBy(separator)
+    const fields = [...records.read(header), ...records.end()][0]?.fields ?? []
+    return { separator, known: countKnown(fields, options), columns: fields.length }
+  })
+  found.sort((a, b) => b.known - a.known || b.columns - a.columns)
+  return found[0]?.separator ?? ','
+}
+
+/** Finds the end of the header in a text that comes in pieces, before it is known what separates its columns. */
+class HeaderText {
+  #text = ''
+  #scanned = 0
+  #isQuoted = false
+  #closedAt = -2
+  /** Blank lines before the header, the header, and what is behind it; no header while it has no end. */
+  read(piece: string): [blank: string, header: string | undefined, rest: string] {
+    const blank = this.#text === '' ? (/^[\r\n]*/.exec(piece)?.[0] ?? '') : ''
+    this.#text += piece.slice(blank.length)
+    const end = this.#findEnd()
+    if (end === undefined) return [blank, undefined, '']
+    const [header, rest] = [this.#text.slice(0, end), this.#text.slice(end)]
+    this.#text = ''
+    this.#scanned = 0
+    this.#isQuoted = false
+    return [blank, header, rest]
+  }
+
+  end(): string {
+    return this.#text
+  }
+
+  #findEnd(): number | undefined {
+    const text = this.#text
+    for (let at = nextMatch(text, lineSpecials, this.#scanned); at < text.length; ) {
+      if (at > IMPORT_ROW_CHARACTERS_MAX) return text.length
+      if (text[at] !== '"') {
+        if (!this.#isQuoted) return at
+      } else if (this.#isQuoted) {
+        this.#isQuoted = false
+        this.#closedAt = at
+      } else this.#isQuoted = at === 0 || at === this.#closedAt + 1 || /[,;\t|]/.test(text[at - 1] ?? '')
+      at = nextMatch(text, lineSpecials, at + 1)
+    }
+    this.#scanned = text.length
+    return text.length > IMPORT_ROW_CHARACTERS_MAX ? text.length : undefined
+  }
+}
+
+/** A record of RFC 4180, or what is wrong with its form. */
+interface CsvRecord {
+  readonly line: number
+  readonly fields: readonly string[]
+  readonly fault?: string | undefined
+  readonly isTooLong?: boolean
+}
+
+/** Splits a text, given in pieces, into records and their fields; leaves out blank lines. */
+class CsvRecords {
+  #separator = ','
+  #specials = specialsOf(',')
   #line = 1
   /** The current record: its first line, length so far, fields, and fault. */
   #first = 1
@@ -47,20 +219,28 @@ class CsvReader implements RowReader {
   #state: 'start' | 'plain' | 'quoted' | 'closing' = 'start'
   #isAfterReturn = false
   #isOver = false
-  #rows: Row[] = []
+  #records: CsvRecord[] = []
 
-  read(piece: string): Row[] {
-    for (let at = 0; at < piece.length && !this.#isOver; )
-      at = this.#takeSome(piece, this.#skipBlankLines(piece, at))
-    return this.#rows.splice(0)
+  /** The line that is being read. */
+  get line(): number {
+    return this.#line
   }
 
-  end(): Row[] {
+  separateBy(separator: string): void {
+    this.#separator = separator
+    this.#specials = specialsOf(separator)
+  }
+
+  read(piece: string): CsvRecord[] {
+    for (let at = 0; at < piece.length && !this.#isOver; )
+      at = this.#takeSome(piece, this.#skipBlankLines(piece, at))
+    return this.#records.splice(0)
+  }
+
+  end(): CsvRecord[] {
     if (this.#state === 'quoted') this.#fault ??= 'has a quote without an end'
     if (!this.#isOver && this.#characters > 0) this.#endRecord()
-    if (this.#columns === undefined && this.#rows.length === 0 && !this.#isOver)
-      this.#rows.push(faultyRow(1, `is missing${ADVICE}`, 'header'))
-    return this.#rows.splice(0)
+    return this.#records.splice(0)
   }
 
   /** Skips blank lines before a record in one step, because a file may have millions. */
@@ -76,13 +256,13 @@ class CsvReader implements RowReader {
   /** Consumes the text up to and including the next special character; returns the position after it. */
   #takeSome(piece: string, at: number): number {
     const isQuoted = this.#state === 'quoted'
-    const end = nextMatch(piece, isQuoted ? quote : specials, at)
+    const end = nextMatch(piece, isQuoted ? quote : this.#specials, at)
     const text = piece.slice(at, end)
     const special = piece.charAt(end)
     this.#characters += text.length + (special === '\n' || special === '\r' ? 0 : special.length)
     if (this.#characters > IMPORT_ROW_CHARACTERS_MAX) {
       this.#isOver = true
-      this.#rows.push(tooLongRow(this.#first))
+      this.#records.push({ line: this.#first, fields: [], isTooLong: true })
       return piece.length
     }
     if (text !== '') {
@@ -100,7 +280,7 @@ class CsvReader implements RowReader {
     const isLineEnded = special === '\n' && this.#isAfterReturn
     this.#isAfterReturn = special === '\r'
     if (special === '"') this.#takeQuote()
-    else if (special === ',') this.#endField()
+    else if (special === this.#separator) this.#endField()
     else if (!isLineEnded) {
       this.#line += 1
       this.#endRecord()
@@ -126,58 +306,20 @@ class CsvReader implements RowReader {
   #endRecord() {
     const isBlank = this.#characters === 0
     this.#endField()
-    const line = this.#first
-    const fields = this.#fields
-    const fault = this.#fault
+    const record = { line: this.#first, fields: this.#fields, fault: this.#fault }
     this.#first = this.#line
     this.#characters = 0
     this.#fields = []
     this.#fault = undefined
-    if (isBlank) return
-    if (fault !== undefined) this.#rows.push(faultyRow(line, fault))
-    else if (this.#columns === undefined) this.#takeHeader(line, fields)
-    else if (fields.every((field) => field === '')) this.#rows.push({ line, isEmpty: true })
-    else this.#rows.push(rowOf(line, this.#columns, fields))
-  }
-
-  /** A bad header ends the reading. */
-  #takeHeader(line: number, columns: readonly string[]) {
-    this.#columns = columns
-    const fault = faultOfHeader(columns)
-    if (fault === undefined) return
-    this.#isOver = true
-    this.#rows.push(faultyRow(line, fault + ADVICE, 'header'))
+    if (!isBlank) this.#records.push(record)
   }
 }
 
-function rowOf(line: number, columns: readonly string[], values: readonly string[]): Row {
-  if (values.length !== columns.length)
-    return faultyRow(line, `has ${values.length} fields, and the header has ${columns.length}`)
-  const fields: Record<string, unknown> = {}
-  for (const { name, isRequired, parse } of recordFields) {
-    const text = values[columns.indexOf(name)]
-    if (text !== undefined) fields[name] = text === '' && !isRequired ? null : parse(text)
-  }
-  const cell = values[columns.indexOf('labels')]
-  if (cell === undefined) return { line, fields }
-  let detail: string | undefined
-  const labels = parseLabelCell(cell, (found) => {
-    detail ??= found
-  })
-  if (detail !== undefined) return { line, fault: { field: 'labels', detail } }
-  fields.labels = labels
-  return { line, fields }
+function specialsOf(separator: string): RegExp {
+  return new RegExp(`["${separator}\\r\\n]`, 'g')
 }
 
-function faultOfHeader(columns: readonly string[]): string | undefined {
-  const unknown = columns.find((column) => !known.includes(column))
-  if (unknown !== undefined) return `names ${JSON.stringify(unknown)}, which is no field`
-  const missing = requiredFields.find((column) => !columns.includes(column))
-  if (missing !== undefined) return `does not name ${missing}`
-  return new Set(columns).size < columns.length ? 'names a field twice' : undefined
-}
-
-const specials = /[",\r\n]/g
+const lineSpecials = /["\r\n]/g
 const quote = /"/g
 
 function cellsOf(record: Configuration): string {

@@ -3,11 +3,12 @@ import { IMPORT_ROW_MEMORY_BYTES, IMPORT_ROWS_MAX, NAME_CHARACTERS_MAX } from '.
 import { type ImportedConfiguration, readNewConfiguration } from '../store/configuration.ts'
 import { importRowMemory } from '../store/import-plan.ts'
 import { faultsOfLabelsPatch, type LabelsPatch } from '../store/labels.ts'
-import { checkText } from '../text.ts'
+import { checkText, counted } from '../text.ts'
 import { createCsvReader } from './csv-rows.ts'
-import { ImportTextDecoder } from './import-text.ts'
+import { type ImportOptions, noImportOptions } from './import-options.ts'
+import { type ImportEncoding, ImportTextDecoder } from './import-text.ts'
 import { createJsonlReader, createJsonReader } from './json-rows.ts'
-import type { Row, RowReader } from './row.ts'
+import type { ImportWarning, ReadColumn, Row, RowReader } from './row.ts'
 import { createSshConfigReader } from './ssh-config-rows.ts'
 
 export const rowReaders = {
@@ -15,18 +16,27 @@ export const rowReaders = {
   jsonl: createJsonlReader,
   csv: createCsvReader,
   'ssh-config': createSshConfigReader,
-} satisfies Record<string, () => RowReader>
+} satisfies Record<string, (options?: ImportOptions) => RowReader>
 export const importFormatNames = Object.keys(rowReaders) as ImportFormatName[]
 
 export interface ImportedRecords {
   /** In the order of the file, with unique names; incomplete when there are faults. */
   readonly drafts: readonly ImportedConfiguration[]
-  /** The first faults that were found, sorted by line. */
+  /** The first faults that were found, sorted by line; one for all rows that cannot be read for the same reason. */
   readonly faults: readonly Fault[]
   /** All faults, also those not kept. */
   readonly faultCount: number
-  /** Rows of nothing but separators, which were left out. */
-  readonly emptyCount: number
+  /** At most WARNINGS_MAX. */
+  readonly warnings: readonly ImportWarning[]
+  readonly read: ReadForm
+}
+
+/** How a file was read. */
+export interface ReadForm {
+  readonly encoding: ImportEncoding
+  /** Only of CSV. */
+  readonly separator?: string
+  readonly columns?: readonly ReadColumn[]
 }
 
 /** Reads records from a file in pieces. */
@@ -38,6 +48,9 @@ export interface ImportReader {
 }
 
 const MEBIBYTE = 1024 * 1024
+export const WARNINGS_MAX = 100
+/** Of faults that differ only in their line. */
+export const FAULT_LINES_LISTED = 3
 
 /**
  * @param faultsMax How many faults are kept; the rest is only counted.
@@ -46,23 +59,20 @@ const MEBIBYTE = 1024 * 1024
 export function createImportReader(
   format: ImportFormatName,
   faultsMax: number,
-  { rowsMax = IMPORT_ROWS_MAX, memoryMax = Number.POSITIVE_INFINITY } = {},
+  { rowsMax = IMPORT_ROWS_MAX, memoryMax = Number.POSITIVE_INFINITY, options = noImportOptions } = {},
 ): ImportReader {
-  const reader = rowReaders[format]()
+  const reader: RowReader = rowReaders[format](options)
   const decoder = new ImportTextDecoder()
   const lines = new Map<string, number>()
   const drafts: ImportedConfiguration[] = []
-  const faults: Fault[] = []
-  let faultCount = 0
+  const faults = new KeptFaults(faultsMax)
+  let firstEmpty: number | undefined
   let emptyCount = 0
   let rows = 0
   let memory = 0
   let isOver = false
 
-  const addFault = (fault: Fault) => {
-    faultCount += 1
-    if (faults.length < faultsMax) faults.push(fault)
-  }
+  const addFault = (fault: Fault) => faults.add(fault)
   const takeRow = (row: Row) => {
     if (isOver) return
     rows += 1
@@ -70,12 +80,15 @@ export function createImportReader(
       const detail = `has more than ${rowsMax} rows; nothing behind them was read; make it several files`
       return endAt(row, detail)
     }
-    if ('isEmpty' in row) {
-      emptyCount += 1
+    if ('leftOut' in row) {
+      if (row.leftOut === 'empty') {
+        emptyCount += 1
+        firstEmpty ??= row.line
+      }
       return
     }
     if ('fault' in row) {
-      addFault({ line: row.line, ...row.fault })
+      faults.add({ line: row.line, ...row.fault }, row.fault.name === undefined)
       return count(row, IMPORT_ROW_MEMORY_BYTES)
     }
     const { line, fields, labelsPatch } = row
@@ -111,9 +124,78 @@ export function createImportReader(
     },
     end() {
       if (!isOver) for (const row of [...reader.read(decoder.end()), ...reader.end()]) takeRow(row)
-      return { drafts, faults: faults.sort((a, b) => (a.line ?? 0) - (b.line ?? 0)), faultCount, emptyCount }
+      const { separator, columns } = reader
+      return {
+        drafts,
+        faults: faults.list(),
+        faultCount: faults.count,
+        warnings: [...(reader.warnings ?? []), ...warningsOf(emptyCount, firstEmpty)].slice(0, WARNINGS_MAX),
+        read: {
+          encoding: decoder.encoding ?? 'utf-8',
+          ...(separator === undefined ? {} : { separator }),
+          ...(columns === undefined ? {} : { columns }),
+        },
+      }
     },
   }
+}
+
+/** How many of the faults of a file the listed ones are. */
+export function countFaults(faults: readonly Fault[]): number {
+  return faults.reduce((sum, { lines, more = 0 }) => sum + (lines?.length ?? 1) + more, 0)
+}
+
+function warningsOf(emptyCount: number, line = 1): ImportWarning[] {
+  return emptyCount === 0 ? [] : [{ line, detail: `left out ${counted(emptyCount, 'empty row')}` }]
+}
+
+/** The first faults of a file. Rows that cannot be read for the same reason are one, with the first lines. */
+class KeptFaults {
+  readonly #max: number
+  readonly #kept: FaultGroup[] = []
+  readonly #groups = new Map<string, FaultGroup>()
+  #count = 0
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  get count(): number {
+    return this.#count
+  }
+
+  /** @param isShared Whether it is one with those that differ only in their line. */
+  add(fault: Fault, isShared = false): void {
+    this.#count += 1
+    const key = isShared ? `${fault.field}\0${fault.detail}` : undefined
+    const before = key === undefined ? undefined : this.#groups.get(key)
+    if (before !== undefined && before.last !== fault.line) {
+      before.count += 1
+      before.last = fault.line
+      if (before.lines.length < FAULT_LINES_LISTED) before.lines.push(fault.line ?? 1)
+      return
+    }
+    if (this.#kept.length >= this.#max) return
+    const group = { fault, count: 1, lines: [fault.line ?? 1], last: fault.line }
+    this.#kept.push(group)
+    if (key !== undefined) this.#groups.set(key, group)
+  }
+
+  list(): Fault[] {
+    const listed = this.#kept.map(({ fault, count, lines }): Fault => {
+      if (count === 1) return fault
+      const more = count - lines.length
+      return { ...fault, lines, ...(more > 0 ? { more } : {}) }
+    })
+    return listed.sort((a, b) => (a.line ?? 0) - (b.line ?? 0))
+  }
+}
+
+interface FaultGroup {
+  readonly fault: Fault
+  count: number
+  readonly lines: number[]
+  last: number | undefined
 }
 
 /**

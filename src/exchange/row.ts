@@ -2,7 +2,7 @@ import { IMPORT_ROW_CHARACTERS_MAX } from '../limits.ts'
 import type { LabelsPatch } from '../store/labels.ts'
 
 /** A record as the file has it, or its fault; `line` is its first. */
-export type Row = RecordRow | FaultyRow | EmptyRow
+export type Row = RecordRow | FaultyRow | LeftOutRow
 
 interface RecordRow {
   readonly line: number
@@ -11,15 +11,28 @@ interface RecordRow {
   readonly labelsPatch?: LabelsPatch
 }
 
-interface FaultyRow {
+export interface FaultyRow {
   readonly line: number
   readonly fault: { readonly field: string; readonly detail: string; readonly name?: string }
 }
 
-/** A row of nothing but separators, as spreadsheets write where a row was used once. */
-interface EmptyRow {
+interface LeftOutRow {
   readonly line: number
-  readonly isEmpty: true
+  /** `empty`: nothing but separators, as spreadsheets write where a row was used once. `unwanted`: by the caller. */
+  readonly leftOut: 'empty' | 'unwanted'
+}
+
+/** Something that is not imported, and no fault. */
+export interface ImportWarning {
+  readonly line?: number
+  readonly name?: string
+  readonly detail: string
+}
+
+/** A column as the file names it, and the field or `label.KEY` that it becomes; null if it is left out. */
+export interface ReadColumn {
+  readonly column: string
+  readonly becomes: string | null
 }
 
 /** Splits a text, given in pieces, into rows; lines count from 1. */
@@ -28,6 +41,10 @@ export interface RowReader {
   read(piece: string): Row[]
   /** The rows that end with the text; last call. */
   end(): Row[]
+  /** For CSV: how it was read, once the header has come. */
+  readonly separator?: string | undefined
+  readonly columns?: readonly ReadColumn[] | undefined
+  readonly warnings?: readonly ImportWarning[] | undefined
 }
 
 /** @param field The faulty part; `row` for the whole row. */

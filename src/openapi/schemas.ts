@@ -1,3 +1,6 @@
+import { separators } from '../exchange/import-options.ts'
+import { WARNINGS_MAX } from '../exchange/import-reader.ts'
+import { importEncodings } from '../exchange/import-text.ts'
 import { problemTypes } from '../http/problem-types.ts'
 import type { JsonSchema } from '../json-schema.ts'
 import {
@@ -29,6 +32,7 @@ const names: JsonSchema = {
   maxItems: IMPORT_NAMES_LISTED_MAX,
   items: { type: 'string' },
 }
+const warnings: JsonSchema = { type: 'array', maxItems: WARNINGS_MAX, items: named('ImportWarning') }
 const counts = { added: count, modified: count, removed: count, unchanged: count }
 
 /** The named schemas of the document. */
@@ -167,14 +171,47 @@ export const schemas = {
     },
     { description: 'RFC 6749 section 5.2.' },
   ),
-  ImportResult: object(counts, { description: 'Numbers of records.' }),
+  ImportResult: object(
+    { ...counts, warnings },
+    { description: 'Numbers of records.', required: Object.keys(counts) },
+  ),
   ImportTrial: object(
     {
       dry_run: { type: 'boolean', const: true },
       ...counts,
       names: object({ added: names, modified: names, removed: names }),
+      read: named('ImportForm'),
+      warnings,
     },
-    { description: 'What an import would do. `names` has the first names of each kind.' },
+    {
+      description: 'What an import would do. `names` has the first names of each kind.',
+      required: ['dry_run', ...Object.keys(counts), 'names', 'read'],
+    },
+  ),
+  ImportForm: object(
+    {
+      encoding: { type: 'string', enum: [...importEncodings] },
+      separator: { type: 'string', enum: [...separators] },
+      columns: {
+        type: 'array',
+        items: object({
+          column: { type: 'string' },
+          becomes: {
+            type: ['string', 'null'],
+            description: 'A field, `labels` or `label.KEY`; `null` for left out.',
+          },
+        }),
+      },
+    },
+    { description: 'How the body was read; `separator` and `columns` only of CSV.', required: ['encoding'] },
+  ),
+  ImportWarning: object(
+    {
+      line: { type: 'integer', minimum: 1 },
+      name: { type: 'string' },
+      detail: { type: 'string' },
+    },
+    { description: 'Something that was not imported, and is no fault.', required: ['detail'] },
   ),
   History: object({
     history: {
@@ -263,6 +300,12 @@ export const schemas = {
       field: { type: 'string', description: 'The member, parameter or column.' },
       detail: { type: 'string' },
       line: { type: 'integer', minimum: 1, description: 'Line of an import.' },
+      lines: {
+        type: 'array',
+        items: { type: 'integer', minimum: 1 },
+        description: 'The first of several lines with the same error.',
+      },
+      more: { type: 'integer', minimum: 1, description: 'How many such lines there are besides.' },
       name: { type: 'string', description: 'Name of the record with the error, if there are many.' },
     },
     { required: ['field', 'detail'] },

@@ -2,6 +2,15 @@ import { type AuditTrail, recordIfUnchanged } from '../audit/audit-trail.ts'
 import { recordMemoryMax } from '../budget.ts'
 import { InvalidInputError } from '../errors.ts'
 import {
+  csvParameters,
+  extraColumns,
+  inQuery,
+  noImportOptions,
+  parseImportOptions,
+  separatorWords,
+} from '../exchange/import-options.ts'
+import {
+  countFaults,
   createImportReader,
   type ImportFormatName,
   type ImportReader,
@@ -39,8 +48,8 @@ import { counted } from '../text.ts'
 import { json, text } from './bodies.ts'
 import { createImportSlot } from './import-slot.ts'
 import { CACHE_CONTROL } from './list-reply.ts'
-import { choice } from './parameters.ts'
-import { parseChoices } from './query.ts'
+import { choice, filter } from './parameters.ts'
+import { checkQuery, chosenOf, parseQuery } from './query.ts'
 import { defineResource } from './resource.ts'
 
 /** Share of the other memory for the body of an import: what is made of it takes some times as much. */
@@ -50,7 +59,21 @@ const importParameters: readonly Parameter[] = [
   choice('format', 'The format of the body; by its type without it.', importFormatNames),
   choice('mode', '`replace` also removes records that are not in the body; `merge` without it.', importModes),
   choice('dry_run', '`1` shows what would change, and changes nothing.', ['0', '1']),
+  choice('separator', 'What separates the columns of CSV; found from the header without it.', separatorWords),
+  repeated('map', 'The column of CSV for a field or a label: `hostname:Host Name`, `label.env:Environment`.'),
+  choice(
+    'extra',
+    'Other columns of CSV become `labels`, or are left out with `ignore`. Without it they are an error.',
+    extraColumns,
+  ),
+  repeated('only', 'Leaves out rows of CSV with another value: `Protocol:SSH`.'),
+  repeated('default', 'A value for rows of CSV without one: `port:22`.'),
 ]
+
+function repeated(name: string, description: string): Parameter {
+  const items: JsonSchema = { type: 'string', pattern: ':' }
+  return { ...filter(name, description, { type: 'array', minItems: 1, items }), isRepeated: true }
+}
 
 const formatsByType: ReadonlyMap<string, ImportFormatName> = new Map([
   ['text/csv', 'csv'],
@@ -80,7 +103,8 @@ export const importing = defineResource({
       method: 'POST',
       path: '/v1/import',
       access: 'write',
-      summary: 'adds, changes and removes many records at once; optional: `mode`, `format`, `dry_run`',
+      summary:
+        'adds, changes and removes many records at once; optional: `mode`, `format`, `dry_run`; for CSV `separator`, `map`, `extra`, `only`, `default`',
       answers: '200 with `ETag`; 400 with the line of each error; 412',
       operation: {
         id: 'importConfigurations',
@@ -110,28 +134,26 @@ export function importHandlers(store: ConfigurationStore, audit: AuditTrail) {
   return { importAll }
 
   async function importAll(request: Request): Promise<Reply> {
-    const query = parseChoices(request.query, {
-      format: importFormatNames,
-      mode: importModes,
-      dry_run: ['0', '1'],
-    })
+    const query = parseImportQuery(request)
     const holds = conditionIn(request.headers)
     const expected = holds && ((tag: string) => holds(`"${tag}"`))
     const turn = await slot.take(callerKey(request), request.signal)
     try {
-      const { format, mode = 'merge' } = query
+      const { mode = 'merge' } = query
       const limits = importLimitsFor(recordMemory(store))
-      const drafts = await turn.receive(request.progress, (check) =>
-        readDrafts(request, format, limits, check),
+      const found = await turn.receive(request.progress, (check) =>
+        readRecords(request, query, limits, check),
       )
+      const { drafts, read } = found
+      const warnings = found.warnings.length > 0 ? { warnings: found.warnings } : {}
       if (query.dry_run === '1') {
         const plan = await store.planImport(drafts, mode, expected, request.signal)
         request.checkAgain?.()
-        return reply(tried, plan)
+        return reply({ ...tried(plan), read, ...warnings }, plan)
       }
       const done = await store.importAll(senderOf(request), drafts, mode, expected, request)
       await recordIfUnchanged(audit, senderOf(request), mode, done)
-      return reply(countsOf, done)
+      return reply({ ...countsOf(done), ...warnings }, done)
     } catch (error) {
       throw error instanceof StaleListError ? new Problem(error.code, error.message) : error
     } finally {
@@ -139,26 +161,46 @@ export function importHandlers(store: ConfigurationStore, audit: AuditTrail) {
     }
   }
 
-  function reply(tell: (outcome: ImportOutcome) => object, outcome: ImportOutcome): Reply {
+  function reply(answer: object, outcome: ImportOutcome): Reply {
     const headers = { 'Cache-Control': CACHE_CONTROL, ETag: `"${outcome.tag}"` }
-    return jsonReply(200, tell(outcome), headers)
+    return jsonReply(200, answer, headers)
   }
+}
+
+type ImportQuery = ReturnType<typeof parseImportQuery>
+
+/** @throws {InvalidInputError} naming every parameter at fault. {Problem} 415 if those for columns come without a format. */
+function parseImportQuery(request: Request) {
+  const choices = {
+    ...{ format: importFormatNames, mode: importModes, dry_run: ['0', '1'] },
+    ...{ separator: separatorWords, extra: extraColumns },
+  } as const
+  const query = parseQuery(request.query, Object.keys(choices), csvParameters.repeated)
+  const chosen = chosenOf(query, choices)
+  const { separator, extra, format, mode, dry_run } = chosen
+  const words = { separator, extra, ...query.lists }
+  const isOfColumns = Object.values(words).some((value) => value !== undefined)
+  const options = isOfColumns
+    ? parseImportOptions(words, formatOf(request, format), inQuery, (fault) => query.faults.push(fault))
+    : noImportOptions
+  checkQuery(query)
+  return { format, mode, dry_run, options }
 }
 
 /**
  * @param check Called before each piece; what it throws ends the reading.
  * @throws {Problem} 413 or 415. {InvalidInputError} with the line of each fault.
  */
-async function readDrafts(
+async function readRecords(
   request: Request,
-  given: ImportFormatName | undefined,
+  { format: given, options }: Pick<ImportQuery, 'format' | 'options'>,
   { bytesMax, memoryMax }: ImportLimits,
   check: () => void,
 ) {
   let reader: ImportReader | undefined
   let isOneLine = true
   const begin = () => {
-    reader ??= createImportReader(formatOf(request, given), FAULTS_MAX, { memoryMax })
+    reader ??= createImportReader(formatOf(request, given), FAULTS_MAX, { memoryMax, options })
     return reader
   }
   await request.readPieces(bytesMax, (piece) => {
@@ -166,10 +208,12 @@ async function readDrafts(
     isOneLine &&= !piece.includes('\n') && !piece.includes('\r')
     begin().read(piece)
   })
-  const { drafts, faults, faultCount } = begin().end()
-  if (faultCount === 0) return drafts
+  const found = begin().end()
+  const { faults, faultCount } = found
+  if (faultCount === 0) return found
   const advice = isOneLine ? adviseOnOneLine(formatOf(request, given)) : ''
-  const listed = faultCount > faults.length ? `, of which ${faults.length} are listed` : ''
+  const listedCount = countFaults(faults)
+  const listed = faultCount > listedCount ? `, of which ${listedCount} are listed` : ''
   throw new InvalidInputError(
     `Cannot import the records: there ${faultCount === 1 ? 'is' : 'are'} ${counted(faultCount, 'fault')}${listed}; nothing has changed${advice}`,
     faults,

@@ -62,10 +62,19 @@ export function parseChoices<const Choice extends Readonly<Record<string, readon
   choices: Choice,
 ): Chosen<Choice> {
   const query = parseQuery(text, Object.keys(choices))
-  for (const [field, value] of Object.entries(query.values)) {
-    const allowed = choices[field] ?? []
-    if (!allowed.includes(value ?? '')) query.faults.push({ field, detail: `must be ${eitherOf(allowed)}` })
-  }
+  const chosen = chosenOf(query, choices)
   checkQuery(query)
-  return query.values as Chosen<Choice>
+  return chosen
+}
+
+/** Adds a fault for each value that is not one of its choices. */
+export function chosenOf<const Choice extends Readonly<Record<string, readonly string[]>>>(
+  { values, faults }: Pick<Query<string>, 'values' | 'faults'>,
+  choices: Choice,
+): Chosen<Choice> {
+  for (const [field, value] of Object.entries(values)) {
+    const allowed = choices[field] ?? []
+    if (!allowed.includes(value ?? '')) faults.push({ field, detail: `must be ${eitherOf(allowed)}` })
+  }
+  return values as Chosen<Choice>
 }

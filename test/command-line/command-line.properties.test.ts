@@ -159,8 +159,8 @@ function networkOf(text: string): { address: string; bits: number } | undefined 
   return isNumber && Number(bits) <= bitsMax ? { address, bits: Number(bits) } : undefined
 }
 
-/** Flags of the client's commands have other meanings elsewhere, so not all of them can be given at once. */
-type Name = Exclude<keyof Options, keyof typeof clientOptionSpecs>
+/** Flags of the client's commands have other meanings elsewhere, so not all of them can be given at once. Lists are tried there, too. */
+type Name = Exclude<keyof Options, keyof typeof clientOptionSpecs | 'map' | 'only' | 'default'>
 
 const rows: { readonly [One in Name]: Row } = {
   port: {
@@ -403,6 +403,20 @@ const rows: { readonly [One in Name]: Row } = {
     isOfCommand: true,
     fallback: 'merge',
     ...choiceOf('merge', 'replace'),
+  },
+  separator: {
+    flag: '--separator',
+    variable: 'CONNBOOK_SEPARATOR',
+    isOfCommand: true,
+    fallback: undefined,
+    ...choiceOf(',', ';', '\t', '|', 'tab'),
+  },
+  extra: {
+    flag: '--extra',
+    variable: 'CONNBOOK_EXTRA',
+    isOfCommand: true,
+    fallback: undefined,
+    ...choiceOf('labels', 'ignore'),
   },
   dryRun: { flag: '--dry-run', variable: 'CONNBOOK_DRY_RUN', isOfCommand: true, ...onOrOff },
   live: { flag: '--live', variable: 'CONNBOOK_LIVE', isOfCommand: true, ...onOrOff },

@@ -41,6 +41,11 @@ const rows: {
     | 'skip'
     | 'mode'
     | 'dryRun'
+    | 'separator'
+    | 'map'
+    | 'extra'
+    | 'only'
+    | 'default'
     | 'yes'
     | keyof typeof clientOptionSpecs
   >]: Row

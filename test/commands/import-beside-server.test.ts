@@ -78,7 +78,7 @@ describe('connbook import beside a running server', { timeout: 60_000 }, () => {
     assert.deepEqual(beside, moved)
     assert.match(
       beside[1]?.stdout ?? '',
-      /^Would add 1, modify 1, remove 1; 0 unchanged\n {2}add "c\\u202e"\n/,
+      /^(?:Read as .*\n(?: {2}.* becomes .*\n)*)?Would add 1, modify 1, remove 1; 0 unchanged\n {2}add "c\\u202e"\n/,
     )
     assert.match(beside[3]?.stderr ?? '', /: 0 added, 0 modified, 1 removed, 2 unchanged\n$/)
   })
@@ -91,11 +91,20 @@ describe('connbook import beside a running server', { timeout: 60_000 }, () => {
     assert.deepEqual(await names(), ['a', 'b', 'c'])
   })
 
+  it('sends what its flags say of the columns', async (t) => {
+    const { folder, names } = await setUp(t)
+    const input = 'Title;IP;Kind\nc;h.example;SSH\nd;h.example;RDP\n'
+    const flags = ['--only', 'kind=SSH', '--default', 'port=22', '--default', 'username=a=b']
+    const { code, stderr } = await runImport(folder, ['-', '--format', 'csv', ...flags], input)
+    assert.equal(code, 0, stderr)
+    assert.deepEqual(await names(), ['a', 'b', 'c'])
+  })
+
   it('lists the first names of each kind in a dry run', async (t) => {
     const { folder, names } = await setUp(t)
     const rows = Array.from({ length: IMPORT_NAMES_LISTED_MAX + 2 }, (_, i) => `n${i},h,22,ops\n`).join('')
     const { stdout } = await runImport(folder, ['-', '--format', 'csv', '--dry-run'], HEADER + rows)
-    const lines = stdout.trimEnd().split('\n')
+    const lines = stdout.slice(stdout.indexOf('Would add')).trimEnd().split('\n')
     assert.equal(lines.length, 1 + IMPORT_NAMES_LISTED_MAX + 1)
     assert.deepEqual([lines[1], lines.at(-1)], ['  add "n0"', '  add 2 more'])
     assert.deepEqual(await names(), ['a', 'b'])

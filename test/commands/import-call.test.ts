@@ -5,9 +5,16 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { importCall, importSshCalls, isGzip } from '../../src/commands/import-call.ts'
+import { noImportOptions } from '../../src/exchange/import-options.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-const order = { source: 'hosts.csv', format: 'csv', mode: 'replace', isTrial: false } as const
+const order = {
+  source: 'hosts.csv',
+  format: 'csv',
+  mode: 'replace',
+  isTrial: false,
+  options: noImportOptions,
+} as const
 const HEADERS = "-H 'Authorization: Bearer TOKEN' -H 'Content-Type:'"
 
 describe('the lines that send a real SSH configuration to a server', () => {
@@ -34,6 +41,21 @@ describe('the line that sends an import to a server', () => {
       `curl -sS ${HEADERS} --data-binary '@hosts.csv' 'http://localhost:8321/x/v1/import?format=csv&mode=replace'`,
     )
     assert.match(importCall(order, undefined, false), / 'http:\/\/localhost:8080\/v1\/import\?/)
+  })
+
+  it('has what was said of the columns', () => {
+    const options = {
+      ...noImportOptions,
+      separator: ';',
+      extra: 'labels',
+      map: [['hostname', 'Host Name']],
+      only: [['Kind', 'SSH']],
+      defaults: [['port', '22']],
+    } as const
+    assert.match(
+      importCall({ ...order, options }, undefined, false),
+      /mode=replace&separator=%3B&extra=labels&map=hostname%3AHost%20Name&only=Kind%3ASSH&default=port%3A22'$/,
+    )
   })
 
   it('only tries when that was asked for', () =>

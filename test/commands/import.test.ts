@@ -52,6 +52,42 @@ describe('connbook import', { timeout: 60_000 }, () => {
     assert.equal(again.stderr, `Imported to ${folder}: 0 added, 0 modified, 0 removed, 2 unchanged\n`)
   })
 
+  it('reads a spreadsheet as its flags say, with a server and without', async (t) => {
+    const sheet = 'Title;IP;Kind;Rack;Password\nnew;h.example;SSH;4;x\nrdp;h.example;RDP;5;y\n'
+    const flags = [
+      '--only',
+      'kind=SSH',
+      '--default',
+      'port=22',
+      '--default',
+      'username=ops',
+      '--extra',
+      'labels',
+    ]
+    const { folder, file } = await setUp(t, 'sheet.csv', sheet)
+    const tried = await runImport(folder, [file, ...flags, '--map', 'label.place=Rack', '--dry-run'])
+    assert.equal(
+      tried.stdout,
+      `Read as utf-8, separated by ";"\n  "Title" becomes name\n  "IP" becomes hostname\n  "Kind" becomes label.kind\n  "Rack" becomes label.place\n  "Password" is left out\nWould add 1, modify 0, remove 0; 0 unchanged\n  add "new"\n`,
+    )
+    const left = `connbook: ${file}, line 1: column "Password" was left out: its name says a secret\n`
+    assert.equal(tried.stderr, `${left}Compared with ${folder}; nothing has changed\n`)
+    const done = await runImport(folder, [file, ...flags])
+    assert.equal(done.stderr, `${left}Imported to ${folder}: 1 added, 0 modified, 0 removed, 0 unchanged\n`)
+    const without = await runImport(folder, [file, '--only', 'kind=SSH'])
+    assert.equal(
+      without.stderr,
+      `connbook: Cannot import ${file}: 2 faults; nothing has changed\n  line 1: header names "Rack", which is not a field; add --extra labels to keep each as a label, or --extra ignore to leave them out\n  line 1: header does not name port and username; say --map port=COLUMN, or fill in with --default port=VALUE\n`,
+    )
+    const bad = await runImport(folder, [file, '--map', 'x=y', '--default', 'port=ssh'])
+    assert.deepEqual(
+      [bad.code, bad.stderr.match(/--(?:map|default) .*?(?= is not|;|$| must)/gm)],
+      [2, ['--map "x"', '--default port']],
+    )
+    const json = await runImport(folder, ['-', '--format', 'json', '--extra', 'labels'])
+    assert.match(json.stderr, /--extra is for csv only; this file is json/)
+  })
+
   it('says how many rows of nothing but commas it has left out', async (t) => {
     for (const [rows, told] of [
       [',,,\n', '1 empty row'],
@@ -61,7 +97,7 @@ describe('connbook import', { timeout: 60_000 }, () => {
       const { code, stdout, stderr } = await runImport(folder, [file])
       assert.deepEqual([code, stdout], [0, ''])
       const done = `Imported to ${folder}: 1 added, 1 modified, 0 removed, 0 unchanged\n`
-      assert.equal(stderr, `connbook: Left out ${told} of ${file}\n${done}`)
+      assert.equal(stderr, `connbook: ${file}, line 4: left out ${told}\n${done}`)
     }
   })
 
@@ -86,7 +122,7 @@ describe('connbook import', { timeout: 60_000 }, () => {
       .map((name) => `  remove ${JSON.stringify(name)}\n`)
     assert.equal(
       stdout,
-      `Would add 1, modify 1, remove 7; 0 unchanged\n  add "new"\n  modify "kept 2"\n${removed.join('')}`,
+      `Read as utf-8, separated by ","\n  "name" becomes name\n  "hostname" becomes hostname\n  "port" becomes port\n  "username" becomes username\nWould add 1, modify 1, remove 7; 0 unchanged\n  add "new"\n  modify "kept 2"\n${removed.join('')}`,
     )
     assert.deepEqual(await stateIn(folder), before)
   })

@@ -155,7 +155,7 @@ describe('a data folder that a command prepares before the first start', () => {
   it('is not made by a bad name, a bad password, a faulty file or a dry run', async (t) => {
     const { parent, folder, run } = await newPlace(t)
     const file = await importFile(parent)
-    assert.match((await run(['import', file, '--dry-run'])).stdout, /^Would add 1, /)
+    assert.match((await run(['import', file, '--dry-run'])).stdout, /^Would add 1, /m)
     await writeFile(file, 'name,hostname\n')
     for (const [words, input] of [
       [['user', 'add', ''], 'a secret'],

@@ -5,7 +5,7 @@ import { csvFormat } from '../../src/exchange/csv-rows.ts'
 import { IMPORT_ROW_CHARACTERS_MAX } from '../../src/limits.ts'
 import { Configuration } from '../../src/store/configuration.ts'
 import { draft } from '../support/store.ts'
-import { draftsOf, faultsOf, HEADER } from './read-text.ts'
+import { draftsOf, faultsOf, HEADER, read } from './read-text.ts'
 
 describe('a CSV import', () => {
   it('accepts columns in any order, an id, quotes, a byte order mark, and any line endings', () => {
@@ -92,14 +92,14 @@ describe('a CSV import', () => {
 
   const headers: Record<string, string> = {
     '': '1 header is missing; write it as: name,hostname,port,username',
-    'name;hostname;port;username\n':
-      '1 header names "name;hostname;port;username", which is no field; write it as: name,hostname,port,username',
-    'a,b,22,x\n': '1 header names "a", which is no field; write it as: name,hostname,port,username',
-    'name,hostname,port\n': '1 header does not name username; write it as: name,hostname,port,username',
-    'name,hostname,port,username,name\n':
-      '1 header names a field twice; write it as: name,hostname,port,username',
-    'Name,hostname,port,username\n':
-      '1 header names "Name", which is no field; write it as: name,hostname,port,username',
+    'a,b,22,x\n':
+      '1 header names "a", "b", "22" and "x", of which none is known; write it as: name,hostname,port,username',
+    'name,hostname,port\n':
+      '1 header does not name username; say map=username:COLUMN, or fill in with default=username:VALUE',
+    'name,hostname,port,username,Name\n':
+      '1 header names "name" and "Name" for name; say which it is, such as map=name:name',
+    '"name,hostname,port,username\n': '1 header has a quote without an end',
+    'sep=:\n': '1 header names the separator ":"; only ",", ";", "|" and a tab can be read',
   }
   for (const [text, fault] of Object.entries(headers)) {
     it(`refuses the header ${JSON.stringify(text)}, and reports nothing after it`, () =>
@@ -116,8 +116,13 @@ describe('a CSV import', () => {
     ])
     assert.deepEqual(draftsOf('csv', `${HEADER}\n,,,\na,host.example,22,ops\n,,,\n`), [draft('a')])
     assert.deepEqual(faultsOf('csv', ',,,\n'), [
-      '1 header names "", which is no field; write it as: name,hostname,port,username',
+      '1 header is missing; write it as: name,hostname,port,username',
     ])
+    const above = read('csv', `\r\n;;\n;;;\r\nname;hostname;port;username\r\na;h;0;x\n`)
+    assert.deepEqual(
+      [above.faults[0]?.line, above.warnings],
+      [5, [{ line: 2, detail: 'left out 2 empty rows' }]],
+    )
   })
 
   it('stops at a row that is too long', () => {

@@ -11,6 +11,20 @@ describe('an import of any format', () => {
     assert.deepEqual([faults.length, faultCount, faults.at(-1)?.line], [10, 501, 1])
   })
 
+  it('says a fault once for all rows that cannot be read for the same reason', () => {
+    const { faults, faultCount } = read(
+      'csv',
+      `name,hostname,port,username\n${'a\n'.repeat(5)}a,b\n,,,x\n,,,y\n`,
+    )
+    const detail = 'and the header has 4'
+    assert.deepEqual(faults.slice(0, 3), [
+      { line: 2, field: 'row', detail: `has 1 field, ${detail}`, lines: [2, 3, 4], more: 2 },
+      { line: 7, field: 'row', detail: `has 2 fields, ${detail}` },
+      { line: 8, field: 'name', detail: 'must not be empty' },
+    ])
+    assert.equal(faultCount, 12)
+  })
+
   it('reads rows up to its limit, and none after it', () => {
     assertRowsRead(20)
   })

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { ImportOptions } from '../../src/exchange/import-options.ts'
 import { createImportReader, type ImportFormatName } from '../../src/exchange/import-reader.ts'
 
 /** Reads bytes in pieces of the given length. */
@@ -8,9 +9,13 @@ export function read(
   pieceBytes = 7,
   faultsMax = 100,
   rowsMax?: number,
+  options?: ImportOptions,
 ) {
   const bytes = Buffer.from(input)
-  const reader = createImportReader(format, faultsMax, rowsMax === undefined ? {} : { rowsMax })
+  const reader = createImportReader(format, faultsMax, {
+    ...(rowsMax === undefined ? {} : { rowsMax }),
+    ...(options === undefined ? {} : { options }),
+  })
   for (let at = 0; at < bytes.length; at += pieceBytes) reader.read(bytes.subarray(at, at + pieceBytes))
   return reader.end()
 }

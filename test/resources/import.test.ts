@@ -116,8 +116,55 @@ describe('POST /v1/import', { timeout: 120_000 }, () => {
       dry_run: true,
       ...replaced,
       names: { added: ['new'], modified: ['other'], removed: ['left'] },
+      read: {
+        ...{ encoding: 'utf-8', separator: ',' },
+        columns: ['name', 'hostname', 'port', 'username'].map((column) => ({ column, becomes: column })),
+      },
     })
     assert.deepEqual(await shownBefore(), before)
+  })
+
+  it('reads CSV as the query says, and answers what it has left out', async (t) => {
+    const { ask, shown } = await setUp(t)
+    const body = Buffer.from(
+      '\ufeffTitle;IP;Kind;Password\r\nnew;h.example;SSH;x\r\n;;;\r\nrdp;h.example;RDP;y\r\n',
+      'utf16le',
+    )
+    const query = 'format=csv&only=kind:SSH&default=port:22&default=username:ops&map=label.kind:Kind'
+    const tried = await ask('POST', `/v1/import?${query}&dry_run=1`, { body })
+    const { read, warnings, added } = JSON.parse(tried.text)
+    const columns = [
+      { column: 'Title', becomes: 'name' },
+      { column: 'IP', becomes: 'hostname' },
+      { column: 'Kind', becomes: 'label.kind' },
+      { column: 'Password', becomes: null },
+    ]
+    assert.deepEqual([added, read], [1, { encoding: 'utf-16le', separator: ';', columns }])
+    const left = [
+      { line: 1, detail: 'column "Password" was left out: its name says a secret' },
+      { line: 3, detail: 'left out 1 empty row' },
+    ]
+    assert.deepEqual(warnings, left)
+    const done = await ask('POST', `/v1/import?${query}`, { body })
+    assert.deepEqual(done.json(), { added: 1, modified: 0, removed: 0, unchanged: 0, warnings: left })
+    assert.equal((await shown()).new, 22)
+    const found = await ask('GET', '/configurations/new')
+    assert.deepEqual(JSON.parse(found.text).configurations[0].labels, { kind: 'SSH' })
+  })
+
+  it('refuses what the query says of the columns, all at once, and of another format', async (t) => {
+    const { ask } = await setUp(t)
+    const bad = await ask('POST', '/v1/import?format=csv&map=nam:x&default=port&separator=x&extra=all', {
+      body: csv,
+    })
+    const faults = JSON.parse(bad.text).errors.map(({ field }: { field: string }) => field)
+    assert.deepEqual([bad.status, faults.toSorted()], [400, ['default', 'extra', 'map', 'separator']])
+    const other = await ask('POST', '/v1/import?format=json&only=a:b', { body: '[]' })
+    assert.deepEqual(JSON.parse(other.text).errors, [
+      { field: 'only', detail: 'is for csv only; this file is json' },
+    ])
+    const twice = await ask('POST', '/v1/import?format=csv&extra=labels&extra=ignore', { body: csv })
+    assert.deepEqual(JSON.parse(twice.text).errors, [{ field: 'extra', detail: 'is given twice' }])
   })
 
   it('is refused with 412 if a record has changed since the tag was read, tried or not', async (t) => {

@@ -18,7 +18,10 @@ describe('connbook import --server', { timeout: 60_000 }, () => {
     const input = `${HEADER}a,a.example,22,ops\n`
     const trial = await run([...csv, '--dry-run', '--mode', 'replace'], { input })
     assert.deepEqual([trial.code, trial.stderr], [0, `Compared with ${service.url}; nothing has changed\n`])
-    assert.match(trial.stdout, /^Would add 1, modify 0, remove 1; 0 unchanged\n/)
+    assert.match(
+      trial.stdout,
+      /^Read as utf-8, separated by ","\n(?: {2}"\w+" becomes \w+\n){4}Would add 1, modify 0, remove 1; 0 unchanged\n/,
+    )
     const { code, stdout, stderr } = await run(csv, { input })
     assert.deepEqual([code, stdout], [0, ''])
     assert.equal(stderr, `Imported to ${service.url}: 1 added, 0 modified, 0 removed, 0 unchanged\n`)
