@@ -119,8 +119,6 @@ export const KEYS_MAX = 16
 /** Longest time that an option can set, and so the longest lifetime of a session or token. */
 export const DURATION_SECONDS_MAX = 400 * 24 * 60 * 60
 
-export const HEALTHCHECK_TIMEOUT_MS = 3_000
-
 /** Longest record or event that a command accepts from a server; a connbook sends no longer ones. */
 export const SERVED_RECORD_CHARACTERS_MAX = 1024 * 1024
 

@@ -5,9 +5,10 @@ import { defineCommand } from '../command-line/command.ts'
 import type { Options } from '../command-line/options.ts'
 import { OutputError } from '../command-line/output.ts'
 import { ConnbookError, UsageError } from '../errors.ts'
-import { HEALTHCHECK_TIMEOUT_MS } from '../limits.ts'
 import { isLoopback } from '../network.ts'
 import { hidePassword } from '../text.ts'
+
+const HEALTHCHECK_TIMEOUT_MS = 3_000
 
 const paths = { ready: '/readyz', live: '/healthz' } as const
 
