@@ -1,6 +1,6 @@
 import { type Configuration, type FieldName, fieldNames } from './configuration.ts'
 
-export const views = ['records', 'exchange', 'operation'] as const
+export const views = ['records', 'exchange', 'status'] as const
 export type View = (typeof views)[number]
 
 /** What the address of the page says: which view, and which part of the list. */
@@ -25,7 +25,8 @@ const sorts: readonly string[] = fieldNames.flatMap((field) => [field, `-${field
 /** What makes no sense is left out: somebody may have typed it. */
 export function parseAddress(search: string): Address {
   const parameters = new URLSearchParams(search)
-  const view = views.find((each) => each === parameters.get('view')) ?? home.view
+  const named = parameters.get('view')?.replace(/^operation$/, 'status')
+  const view = views.find((each) => each === named) ?? home.view
   const sort = parameters.get('sort') ?? ''
   const page = Number(parameters.get('page') ?? 1) - 1
   return {

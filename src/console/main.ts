@@ -8,10 +8,10 @@ import { type KeyCommand, listenForKeys, openKeysDialog } from './keys.ts'
 import { Live } from './live.ts'
 import { createMenu } from './menu.ts'
 import { Notices } from './notices.ts'
-import { Operation } from './operation.ts'
 import { openNewRecord, openRecord } from './record-dialog.ts'
 import { RecordList } from './record-list.ts'
 import { Session } from './session.ts'
+import { StatusView } from './status-view.ts'
 import { upload } from './upload.ts'
 
 const main = element('main', { id: 'main', tabindex: -1 })
@@ -71,7 +71,7 @@ const menu = createMenu(app, () => openKeysDialog(keys))
 const parts: Record<View, ViewPart> = {
   records: list,
   exchange: createExchange(app),
-  operation: new Operation(app),
+  status: new StatusView(app),
 }
 let shown: ViewPart | undefined
 

@@ -11,7 +11,7 @@ const CHARACTERS_MIN = 8
 const titles: Record<View, string> = {
   records: 'Records',
   exchange: 'Import, export',
-  operation: 'Status',
+  status: 'Status',
 }
 
 async function logOutOf(app: App): Promise<void> {

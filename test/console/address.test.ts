@@ -24,8 +24,12 @@ const there: Address = {
 
 describe('the address of the console', () => {
   it('is read as it was written', () => {
-    for (const address of [home, there, { ...home, view: 'operation' as const }])
+    for (const address of [home, there, { ...home, view: 'status' as const }])
       assert.deepEqual(parseAddress(formatAddress(address)), address)
+  })
+
+  it('may have the name that the status had once', () => {
+    assert.equal(parseAddress('?view=operation').view, 'status')
   })
 
   it('is empty for the first view', () => {

@@ -181,7 +181,7 @@ describe('the list of the console', { skip: noChromium }, () => {
     await page.getByRole('searchbox').fill('rec')
     await page.getByRole('link', { name: 'Status' }).click()
     await page.clock.runFor(1_000)
-    assert.equal(new URL(page.url()).search, '?view=operation')
+    assert.equal(new URL(page.url()).search, '?view=status')
     assert.equal(await page.title(), 'Status – connbook')
   })
 })
