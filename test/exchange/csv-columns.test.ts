@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Fault } from '../../src/errors.ts'
 import { asFlags, type ImportWords, inQuery, parseImportOptions } from '../../src/exchange/import-options.ts'
+import { IMPORT_ROW_CHARACTERS_MAX } from '../../src/limits.ts'
 import { read } from './read-text.ts'
 
 function optionsOf(words: ImportWords, form: typeof inQuery | typeof asFlags = inQuery) {
@@ -254,5 +255,55 @@ describe('what a caller says of the columns', () => {
       { field: 'extra', detail },
       { field: 'only', detail },
     ])
+  })
+})
+
+describe('CSV of somebody who wishes ill', () => {
+  const tooLong = `row is longer than ${IMPORT_ROW_CHARACTERS_MAX} characters; nothing behind it was read`
+  const header = FIELDS.join(',')
+  const bombs: Record<string, readonly [text: string, words: ImportWords, fault: RegExp | string]> = {
+    'a header of 16 MiB': ['x'.repeat(16 * 1024 * 1024), {}, `1 ${tooLong}`],
+    'a row of 16 MiB': [`${header}\n${'x'.repeat(16 * 1024 * 1024)}`, {}, `2 ${tooLong}`],
+    'a quote in the header without an end': [`"${header}\n`.padEnd(1024 * 1024, 'a\n'), {}, `1 ${tooLong}`],
+    'a quote in a row without an end': [`${header}\n"a`.padEnd(1024 * 1024, ',b\n'), {}, `2 ${tooLong}`],
+    'a megabyte of separators': [';'.repeat(1024 * 1024), {}, /^1 header is missing/],
+    '10,000 columns without a name': [
+      `${header}${','.repeat(10_000)}\na,h,1,u\n`,
+      {},
+      /^1 header names "", .* and 9980 more, /,
+    ],
+    '10,000 rows of separators above the header': [
+      `${';;\n'.repeat(10_000)}a`,
+      {},
+      /^10001 header names "a"/,
+    ],
+    '3,000 columns for one field': [
+      `${'ip,'.repeat(3_000)}name,port,user\n`,
+      {},
+      /^1 header names "ip", .* and 2980 more for hostname/,
+    ],
+    '3,000 columns for one label': [
+      `${header}${',x y'.repeat(3_000)}\n`,
+      { extra: 'labels' },
+      /^1 header names "x y" and "x y" for the label x-y$/,
+    ],
+  }
+  for (const [what, [text, words, fault]] of Object.entries(bombs)) {
+    it(`is refused: ${what}`, () => {
+      const [first = '', ...others] = readWith(text, words, 65_536).faults
+      if (typeof fault === 'string') assert.deepEqual([first, others], [fault, []])
+      else assert.match(first, fault)
+    })
+  }
+
+  it('takes 2,000 columns as labels', () => {
+    const columns = Array.from({ length: 2_000 }, (_, i) => `c${i}`)
+    const { drafts, faults } = readWith(
+      `${header},${columns.join(',')}\na,h,22,x,1${','.repeat(1_999)}\n`,
+      { extra: 'labels' },
+      65_536,
+    )
+    const patch = drafts[0]?.labelsPatch ?? {}
+    assert.deepEqual([faults, patch.c0, patch.c1999, Object.keys(patch).length], [[], '1', null, 2_000])
   })
 })

@@ -39,6 +39,7 @@ export const tools = /** @type {const} */ ({
   prometheus: { package: 'prometheus', version: '2.42' },
   promtool: { package: 'prometheus', version: '2.42' },
   psql: { package: 'postgresql-client', version: '15' },
+  python3: { package: 'python3', version: '3.11' },
   'qemu-aarch64-static': { package: 'qemu-user-static', version: '7.2' },
   slowhttptest: { package: 'slowhttptest', version: '1.8' },
   // Versions before 8.7 read no `\"` inside quotes.
