@@ -2,6 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
+import { InvalidInputError } from '../../src/errors.ts'
 import type { Configuration } from '../../src/store/configuration.ts'
 import { labelOf } from '../../src/store/labels.ts'
 import { casesOfSlow, holdFor, holdLaterFor } from '../support/properties/hold-property.ts'
@@ -42,6 +43,16 @@ describe('an exported file', () => {
   }
 })
 
+/** What is read, or why nothing is: a text that begins like UTF-16 without its mark is refused. */
+function outcomeOf(...parts: Parameters<typeof read>) {
+  try {
+    return read(...parts)
+  } catch (error) {
+    if (error instanceof InvalidInputError) return error.message
+    throw error
+  }
+}
+
 describe('any text', () => {
   const pieces = [
     HEADER,
@@ -77,7 +88,7 @@ describe('any text', () => {
   for (const format of ['json', 'jsonl', 'csv', 'ssh-config'] as const) {
     it(`is read the same as ${format}, however it is split into pieces`, (t) => {
       holdFor(t, fc.tuple(text, fc.integer({ min: 1, max: 20 })), ([input, pieceBytes]) => {
-        assert.deepEqual(read(format, input, pieceBytes), read(format, input, 1_000_000))
+        assert.deepEqual(outcomeOf(format, input, pieceBytes), outcomeOf(format, input, 1_000_000))
       })
     })
   }
