@@ -1,5 +1,6 @@
 import type { Address, Change } from './address.ts'
 import type { Api } from './api.ts'
+import type { Labels } from './configuration.ts'
 import type { Notices } from './notices.ts'
 import type { Session } from './session.ts'
 
@@ -10,6 +11,8 @@ export interface App {
   readonly notices: Notices
   readonly live: ChangeSource
   readonly address: Address
+  /** Those of the records that the list shows. */
+  readonly labelsShown: readonly Labels[]
   /** The link to an address that differs from the present one. */
   linkTo(change: Partial<Address>): string
   /** Goes there; `replace` adds no step to go back. */

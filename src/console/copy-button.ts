@@ -1,17 +1,24 @@
 import type { App } from './app.ts'
-import { button, element } from './element.ts'
+import { type Child, element, svgElement } from './element.ts'
 import { shown } from './shown-text.ts'
 
 /** @param text Made when it is pressed. */
-export function copyButton(app: App, label: string, text: () => string, about: string): HTMLButtonElement {
-  const attributes = { class: 'quiet copy', 'aria-label': `Copy ${about}`, title: `Copy ${about}` }
-  const made = button(label, () => void copy(), attributes)
+export function copyButton(app: App, label: Child, text: () => string, about: string): HTMLButtonElement {
+  const title = `Copy ${about}`
+  const attributes = { type: 'button', class: 'quiet copy', 'aria-label': title, title }
+  const made = element('button', { ...attributes, click: () => void copy() }, label)
   return made
 
   async function copy() {
     const isCopied = (await copyByClipboard(text())) || copyBySelection(text(), made)
     app.notices.say(isCopied ? 'Copied: ' : 'Cannot copy here; copy it by hand: ', shown(text()))
   }
+}
+
+/** Two sheets. */
+export function copyIcon(): SVGElement {
+  const sheets = svgElement('path', { d: 'M5 5h9v9H5zM11 5V2H2v9h3' })
+  return svgElement('svg', { viewBox: '0 0 16 16', class: 'icon', 'aria-hidden': 'true' }, sheets)
 }
 
 /** Browsers give the clipboard only to pages of HTTPS and of their own machine. */

@@ -53,6 +53,9 @@ const app: App = {
   get address() {
     return parseAddress(location.search)
   },
+  get labelsShown() {
+    return list.labels
+  },
   linkTo: (change) => formatAddress({ ...app.address, ...change }),
   go(change, how = 'push') {
     const url = app.linkTo(change)

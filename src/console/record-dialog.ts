@@ -22,7 +22,7 @@ const THEIRS = 'Take theirs'
 
 /** Asks for the fields of a new record, until the server has it or it is given up. */
 export function openNewRecord(app: App, draft: Partial<Draft> = {}): void {
-  const form = new RecordForm(draft, { isReadOnly: false })
+  const form = new RecordForm(draft, { isReadOnly: false, suggested: app.labelsShown })
   openFormDialog(app, 'Add a record', form, [], {
     send: (values) => add(app, values),
     showHolder: (holder) => openRecord(app, holder),
@@ -37,7 +37,7 @@ async function add(app: App, values: FormValues): Promise<readonly Child[]> {
 /** Shows a record; who may write can change and delete it. */
 export function openRecord(app: App, configuration: Configuration): void {
   const isReadOnly = !app.session.mayWrite
-  const form = new RecordForm(configuration, { isReadOnly })
+  const form = new RecordForm(configuration, { isReadOnly, suggested: app.labelsShown })
   /** What the form began with, or what a person has seen since: only that may be replaced. */
   let seen: Configuration = configuration
   /** Others may rename it. */
@@ -49,8 +49,10 @@ export function openRecord(app: App, configuration: Configuration): void {
   const history = button('History', () => openHistory(app, { name }), { class: 'quiet' })
   let isRemoving = false
   const remove = button('Delete…', () => void removeOnce(), { class: 'danger' })
+  const duplicate = button('Duplicate', duplicateAsTyped, { class: 'quiet' })
   const title = isReadOnly ? 'Record' : 'Change a record'
-  const { dom, tell } = openFormDialog(app, title, form, [lines, !isReadOnly && remove, history], {
+  const extra = [lines, !isReadOnly && remove, !isReadOnly && duplicate, history]
+  const { dom, tell } = openFormDialog(app, title, form, extra, {
     send: isReadOnly ? undefined : change,
     showHolder: (holder) => openRecord(app, holder),
   })
@@ -135,6 +137,13 @@ export function openRecord(app: App, configuration: Configuration): void {
     )
     const isWanted = await ask('The record is gone', [what], 'Add it again')
     return isWanted ? add(app, values) : undefined
+  }
+
+  /** What was typed goes into the new record, and this one stays as it is. */
+  function duplicateAsTyped() {
+    const { name: typed, ...others } = form.read()
+    dom.close()
+    openNewRecord(app, { ...others, name: `${typed}-copy` })
   }
 
   /** A second press, while the record is still read, asks nothing more. */

@@ -37,10 +37,19 @@ export class RecordForm {
   readonly #labelFault = element('p', { class: 'fault', id: 'fault-labels' })
   readonly #more: HTMLButtonElement
   readonly #isReadOnly: boolean
+  readonly #suggested: readonly Labels[]
+  readonly #keys = element('datalist', { id: 'label-keys' })
+  readonly #values = element('datalist', { id: 'label-values' })
   #filled = ''
 
-  constructor(draft: Partial<Draft>, { isReadOnly }: { isReadOnly: boolean }) {
+  /** @param suggested Their keys and values are offered. */
+  constructor(
+    draft: Partial<Draft>,
+    { isReadOnly, suggested }: { readonly isReadOnly: boolean; readonly suggested: readonly Labels[] },
+  ) {
     this.#isReadOnly = isReadOnly
+    this.#suggested = suggested
+    this.#keys.replaceChildren(...optionsOf(suggested.flatMap((labels) => Object.keys(labels))))
     this.#fields = ofFields(({ name, heading, input }) =>
       this.#field(name, heading, { ...input, autofocus: name === 'name' && !isReadOnly }),
     )
@@ -54,6 +63,8 @@ export class RecordForm {
         { 'aria-describedby': 'fault-labels' },
         element('legend', {}, 'Labels'),
         this.#labels,
+        this.#keys,
+        this.#values,
         this.#labelFault,
         !isReadOnly && this.#more,
       ),
@@ -129,8 +140,9 @@ export class RecordForm {
   }
 
   #addLabel(key: string, value: string): LabelRow {
-    const input = (label: string, text: string) => {
+    const input = (label: string, text: string, list: string) => {
       const made = element('input', {
+        list,
         'aria-label': label,
         placeholder: label,
         autocomplete: 'off',
@@ -141,7 +153,11 @@ export class RecordForm {
       made.value = text
       return made
     }
-    const [keyInput, valueInput] = [input('Key', key), input('Value', value)]
+    const [keyInput, valueInput] = [input('Key', key, this.#keys.id), input('Value', value, this.#values.id)]
+    valueInput.addEventListener('focus', () => {
+      const known = this.#suggested.flatMap((labels) => labels[keyInput.value.trim()] ?? [])
+      this.#values.replaceChildren(...optionsOf(known))
+    })
     const remove = () => {
       this.#labelRows.splice(this.#labelRows.indexOf(row), 1)
       const next = row.dom.nextElementSibling ?? row.dom.previousElementSibling
@@ -164,6 +180,11 @@ export class RecordForm {
     this.#labels.append(row.dom)
     return row
   }
+}
+
+/** Each text once. */
+function optionsOf(texts: readonly string[]): HTMLOptionElement[] {
+  return [...new Set(texts)].sort().map((value) => element('option', { value }))
 }
 
 /** Null stands for nothing where a record may do without. */

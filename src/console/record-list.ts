@@ -1,7 +1,7 @@
 import { type Address, concerns, listPath, nextSort, PAGE_RECORDS } from './address.ts'
 import { isAborted, retryAfterOf, tagIn } from './api.ts'
 import type { App, ViewPart } from './app.ts'
-import { type Configuration, configurationsIn, fieldNames, ofFields } from './configuration.ts'
+import { type Configuration, configurationsIn, fieldNames, type Labels, ofFields } from './configuration.ts'
 import { button, element, setText } from './element.ts'
 import { grouped } from './figure-text.ts'
 import { ListState } from './list-state.ts'
@@ -135,6 +135,11 @@ export class RecordList implements ViewPart {
       if (this.#reading === undefined) this.refresh()
       else this.refreshSoon()
     }, CHANGES_MS)
+  }
+
+  /** The labels of each record that it shows. */
+  get labels(): readonly Labels[] {
+    return Array.from(this.#rows.values(), ({ configuration }) => configuration.labels ?? {})
   }
 
   /** Moves the focus by rows; begins at the first. */

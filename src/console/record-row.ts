@@ -1,6 +1,6 @@
 import type { App } from './app.ts'
 import { type Configuration, fieldNames, type Labels, ofFields } from './configuration.ts'
-import { copyButton } from './copy-button.ts'
+import { copyButton, copyIcon } from './copy-button.ts'
 import { sshLine } from './copy-lines.ts'
 import { button, element } from './element.ts'
 import { shown } from './shown-text.ts'
@@ -25,7 +25,7 @@ export class RecordRow {
     this.#configuration = configuration
     this.opener = button('', () => open(this.#configuration), { class: 'opener' })
     this.#cells.name.append(this.opener)
-    const copy = copyButton(app, 'ssh', () => sshLine(this.#configuration), 'the ssh line')
+    const copy = copyButton(app, copyIcon(), () => sshLine(this.#configuration), 'the ssh line')
     this.dom = element(
       'tr',
       {},

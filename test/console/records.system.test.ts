@@ -198,7 +198,7 @@ describe('a record in the console', { skip: noChromium }, () => {
     await field('Name').fill('taken')
     await field('Port').fill('x')
     await page.getByRole('button', { name: 'Add a label' }).click()
-    await field('Key').fill('Env')
+    await page.getByRole('combobox', { name: 'Key', exact: true }).fill('Env')
     await page.getByRole('button', { name: 'Save' }).click()
     for (const fault of [
       'Hostname must not be empty.',
@@ -213,10 +213,10 @@ describe('a record in the console', { skip: noChromium }, () => {
     await field('Hostname').fill('new.example.net')
     await field('Port').fill('22')
     await field('Username').fill('deploy')
-    await field('Key').fill('env')
-    await field('Value').fill('prod')
+    await page.getByRole('combobox', { name: 'Key', exact: true }).fill('env')
+    await page.getByRole('combobox', { name: 'Value', exact: true }).fill('prod')
     await page.getByRole('button', { name: 'Add a label' }).click()
-    await field('Key').last().fill('env')
+    await page.getByRole('combobox', { name: 'Key', exact: true }).last().fill('env')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('env is there twice; remove one.').waitFor()
     await page.getByRole('button', { name: 'Remove this label' }).last().click()
@@ -230,7 +230,7 @@ describe('a record in the console', { skip: noChromium }, () => {
 
     await page.getByRole('button', { name: 'new', exact: true }).click()
     await field('Name').fill('renamed')
-    await field('Value').fill('')
+    await page.getByRole('combobox', { name: 'Value', exact: true }).fill('')
     await page.getByRole('button', { name: 'Save' }).click()
     await showsNames(page, ['renamed', 'taken'])
     const answer = await server.api('GET', '/configurations/renamed')
@@ -331,6 +331,41 @@ describe('a record in the console', { skip: noChromium }, () => {
     )
     await page.setViewportSize({ width: 320, height: 600 })
     assert.equal(await page.evaluate('document.documentElement.scrollWidth <= 320'), true)
+  })
+
+  it('duplicates a record with what was typed, and offers the labels of those that are shown', async (t) => {
+    const labels = { env: 'prod', role: 'web' }
+    const server = await startConsoleServer(t, { records: [{ ...record('web1', 2222), labels }] })
+    const page = await openConsole(t, { server })
+    await logIn(page, admin.username, admin.password)
+    await page.getByRole('button', { name: 'web1', exact: true }).click()
+    await page.getByLabel('Port').fill('2223')
+    await page.getByRole('button', { name: 'Duplicate' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Add a record' })
+    assert.equal(await dialog.getByLabel('Name', { exact: true }).inputValue(), 'web1-copy')
+    await dialog.getByRole('button', { name: 'Add a label' }).click()
+    const offered = (id: string) =>
+      dialog
+        .locator(`#${id} option`)
+        .evaluateAll((options) => options.map((each) => each.getAttribute('value')))
+    assert.deepEqual(await offered('label-keys'), ['env', 'role'])
+    await dialog.getByLabel('Key').last().fill('tier')
+    await dialog.getByLabel('Value').last().focus()
+    assert.deepEqual(await offered('label-values'), [])
+    await dialog.getByLabel('Value').last().fill('1')
+    await dialog.getByLabel('Value').first().focus()
+    assert.deepEqual(await offered('label-values'), ['prod'])
+    await assertAccessible(page)
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Added web1-copy').waitFor()
+    const answer = await server.api('GET', '/configurations/?sort=name')
+    assert.deepEqual(
+      recordsIn(answer).map(({ name, port, labels }) => [name, port, labels]),
+      [
+        ['web1', 2222, labels],
+        ['web1-copy', 2223, { ...labels, tier: '1' }],
+      ],
+    )
   })
 
   it('offers lines to copy', async (t) => {
