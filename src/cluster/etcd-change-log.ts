@@ -94,14 +94,7 @@ export class EtcdChangeLog implements SharedChangeLog {
   append(change: Change, check?: CheckChange): Promise<Change> {
     this.#checkRoom()
     const { promise, resolve, reject } = Promise.withResolvers<Change>()
-    this.#waiting.add({
-      change,
-      seen: this.#seen(change),
-      until: this.#elapsed() + CLUSTER_CHANGE_MS,
-      check,
-      resolve,
-      reject,
-    })
+    this.#waiting.add({ change, seen: this.#seen(change), until: this.#until, check, resolve, reject })
     this.#gathering.came()
     this.#sendSoon()
     return promise
@@ -111,7 +104,7 @@ export class EtcdChangeLog implements SharedChangeLog {
     this.#checkRoom()
     checkImport(changes, this.#parts.keys)
     const { promise, resolve, reject } = Promise.withResolvers<Change>()
-    const until = this.#elapsed() + CLUSTER_CHANGE_MS
+    const until = this.#until
     const pending = changes.map((change) => ({ change, seen: undefined, until, check, resolve, reject }))
     const batch = new Batch(pending, revision)
     this.#waiting.add(batch)
@@ -176,10 +169,13 @@ export class EtcdChangeLog implements SharedChangeLog {
     this.#waiting.refuseImports()
   }
 
+  get #until(): number {
+    return this.#elapsed() + CLUSTER_CHANGE_MS
+  }
+
   #checkRoom() {
     if (this.#isClosing)
       throw new StorageUnavailableError('Cannot store the change: the store is being closed')
-    if (this.#position.isCopied) throw copied()
     this.#waiting.checkRoom()
   }
 
