@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { getHeapStatistics } from 'node:v8'
 import { version } from '../version.ts'
 import { counter, type Family, gauge } from './family.ts'
 
@@ -24,9 +25,7 @@ export function processMetrics(): Family[] {
       const { user, system } = process.cpuUsage()
       return (user + system) / 1e6
     }),
-    gauge('process_resident_memory_bytes', 'Memory in use, including pages of files.', () =>
-      process.memoryUsage.rss(),
-    ),
+    gauge('process_resident_memory_bytes', 'Memory in use, including pages of files.', readResidentMemory),
     gauge(
       'process_start_time_seconds',
       'When the process started, in seconds since 1970.',
@@ -36,19 +35,28 @@ export function processMetrics(): Family[] {
     gauge(
       'nodejs_heap_size_used_bytes',
       'Memory of JavaScript objects, including garbage that is not collected yet.',
-      () => process.memoryUsage().heapUsed,
+      () => getHeapStatistics().used_heap_size,
     ),
     gauge(
       'nodejs_heap_size_total_bytes',
       'Memory set aside for JavaScript objects.',
-      () => process.memoryUsage().heapTotal,
+      () => getHeapStatistics().total_heap_size,
     ),
     gauge(
       'nodejs_external_memory_bytes',
       'Memory of buffers and other things that JavaScript objects hold.',
-      () => process.memoryUsage().external,
+      () => getHeapStatistics().external_memory,
     ),
   ]
+}
+
+/** On Linux it is read from /proc, which may not be there. */
+function readResidentMemory(): number | undefined {
+  try {
+    return process.memoryUsage.rss()
+  } catch {
+    return undefined
+  }
 }
 
 function countDescriptors(): number | undefined {

@@ -126,8 +126,13 @@ export class RecentFigures {
     return Number.isNaN(p50) ? {} : { event_loop: { p50, p99 } }
   }
 
+  /** None where they cannot be read: a timer reads them, and an error there would end the process. */
   #samples(name: string) {
-    return [...(this.#families.get(name)?.samples() ?? [])]
+    try {
+      return [...(this.#families.get(name)?.samples() ?? [])]
+    } catch {
+      return []
+    }
   }
 }
 

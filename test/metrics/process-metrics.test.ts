@@ -4,6 +4,7 @@ import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import perfHooks from 'node:perf_hooks'
 import { describe, it, type TestContext } from 'node:test'
+import v8 from 'node:v8'
 import { formatMetrics } from '../../src/metrics/exposition.ts'
 import {
   EVENT_LOOP_LOOK_MS,
@@ -34,6 +35,14 @@ describe('the metrics of the process', () => {
     assert.ok(before > 0 && shown >= before && shown <= cpuSeconds(), `${before} ${shown}`)
   })
 
+  it('leave out the memory in use where there is no /proc', (t) => {
+    t.mock.method(process.memoryUsage, 'rss', () => {
+      throw new Error('uv_resident_set_memory: ENOENT')
+    })
+    assert.equal(read().get('process_resident_memory_bytes'), undefined)
+    assert.ok(valueFor('nodejs_heap_size_used_bytes') > 0)
+  })
+
   it('show when it started, in seconds since 1970', () => {
     assert.equal(valueFor('process_start_time_seconds'), performance.timeOrigin / 1000)
     const [year2020, year2100] = [Date.UTC(2020), Date.UTC(2100)]
@@ -41,17 +50,19 @@ describe('the metrics of the process', () => {
   })
 
   it('show memory in bytes', (t) => {
-    const used = { rss: 400e6, heapTotal: 200e6, heapUsed: 100e6, external: 50e6, arrayBuffers: 1e6 }
-    const { memoryUsage } = process
-    process.memoryUsage = Object.assign(() => used, { rss: () => used.rss })
+    const heap = { used_heap_size: 100e6, total_heap_size: 200e6, external_memory: 50e6 }
+    t.mock.method(process.memoryUsage, 'rss', () => 400e6)
+    t.mock.method(v8, 'getHeapStatistics', () => heap)
+    syncBuiltinESMExports()
     t.after(() => {
-      process.memoryUsage = memoryUsage
+      t.mock.restoreAll()
+      syncBuiltinESMExports()
     })
     const samples = read()
-    assert.equal(samples.get('process_resident_memory_bytes'), used.rss)
-    assert.equal(samples.get('nodejs_heap_size_used_bytes'), used.heapUsed)
-    assert.equal(samples.get('nodejs_heap_size_total_bytes'), used.heapTotal)
-    assert.equal(samples.get('nodejs_external_memory_bytes'), used.external)
+    assert.equal(samples.get('process_resident_memory_bytes'), 400e6)
+    assert.equal(samples.get('nodejs_heap_size_used_bytes'), heap.used_heap_size)
+    assert.equal(samples.get('nodejs_heap_size_total_bytes'), heap.total_heap_size)
+    assert.equal(samples.get('nodejs_external_memory_bytes'), heap.external_memory)
   })
 
   it('show how many descriptors are open, without the one that looks', (t) => {

@@ -52,6 +52,9 @@ function setUp() {
     },
     gauge('connbook_records', 'Records.', () => held.records),
     gauge('connbook_journal_bytes', 'Not known yet.', () => undefined),
+    gauge('connbook_http_connections', 'Cannot be read.', () => {
+      throw new Error('made by the test')
+    }),
   ]
   const recent = new RecentFigures(families, () => held.elapsedMs)
   return { held, list, one, syncs, recent }
