@@ -14,10 +14,8 @@ export class RecordRow {
   /** Its first control: opens the record. */
   readonly opener: HTMLButtonElement
   readonly #app: App
-  readonly #cells = ofFields(({ name, heading }) =>
-    element('td', { class: name, 'data-label': name !== 'name' && heading }),
-  )
-  readonly #labels = element('td', { class: 'labels', 'data-label': 'Labels' })
+  readonly #cells = ofFields(({ name }) => element('td', { class: name }))
+  readonly #labels = element('td', { class: 'labels' })
   #configuration: Configuration
 
   constructor(app: App, configuration: Configuration, open: (configuration: Configuration) => void) {

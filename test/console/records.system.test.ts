@@ -55,6 +55,33 @@ describe('the list of the console', { skip: noChromium }, () => {
     }
   })
 
+  it('shows a record in two lines on a phone', async (t) => {
+    const records = [record('db', 5432), record('web1', 22, { env: 'prod' })]
+    const server = await startConsoleServer(t, { records })
+    const page = await openConsole(t, { server })
+    await page.setViewportSize({ width: 375, height: 700 })
+    await logIn(page, admin.username, admin.password)
+    await showsNames(page, ['db', 'web1'])
+    /** Where cells overlap from top to bottom: the line that they stand in. */
+    const lineOf = async (row: number, ...cells: string[]) => {
+      const boxes = cells.map((cell) =>
+        page.locator(`.records tbody tr:nth-child(${row}) td.${cell}`).boundingBox(),
+      )
+      const found = (await Promise.all(boxes)).map((box) => box ?? assert.fail(`${cells}`))
+      const line = {
+        top: Math.max(...found.map(({ y }) => y)),
+        bottom: Math.min(...found.map(({ y, height }) => y + height)),
+      }
+      assert.ok(line.top < line.bottom, `${cells} are not in one line`)
+      return line
+    }
+    for (const row of [1, 2]) {
+      const first = await lineOf(row, 'name', 'actions')
+      const second = await lineOf(row, 'hostname', 'port', 'username')
+      assert.ok(first.bottom < second.bottom && first.top < second.top, JSON.stringify([first, second]))
+    }
+  })
+
   it('asks before a reload drops what was typed', async (t) => {
     const server = await startConsoleServer(t, { records: 1 })
     const page = await openConsole(t, { server })
