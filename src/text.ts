@@ -36,9 +36,10 @@ export function describeOwner({ uid, mode }: { readonly uid: number; readonly mo
   return `owner ${uid}, mode ${(mode & 0o7777).toString(8).padStart(4, '0')}`
 }
 
-/** "a", "a or b", "a, b or c". */
+/** "a", "a or b", "a, b or c"; what is not a word has quotation marks. */
 export function eitherOf(choices: readonly string[]): string {
-  return enumerated(choices, 'or')
+  const shown = choices.map((choice) => (/^[\w.-]+$/.test(choice) ? choice : JSON.stringify(choice)))
+  return enumerated(shown, 'or')
 }
 
 /** "a", "a and b", "a, b and c". */

@@ -54,6 +54,7 @@ describe('words of messages', () => {
 
   it('list choices', () => {
     assert.deepEqual([[], ['a'], ['a', 'b'], ['a', 'b', 'c']].map(eitherOf), ['', 'a', 'a or b', 'a, b or c'])
+    assert.equal(eitherOf([',', ';', '\t', 'tab']), '",", ";", "\\t" or tab')
   })
 
   it('use the singular for exactly one', () =>
