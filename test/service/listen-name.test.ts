@@ -1,13 +1,14 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { parseCommandLine } from '../../src/command-line/command-line.ts'
 import { serverFlags } from '../../src/command-line/options.ts'
 import { Scheduler } from '../../src/scheduler.ts'
 import { createListener } from '../../src/server/listener.ts'
 import { ListenError, listen } from '../../src/service/listen.ts'
+import { freePort } from '../support/free-port.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 
 /** Of a documentation network (RFC 5737), which no machine has. */
@@ -45,10 +46,10 @@ describe('--host with a name', () => {
   })
 
   it('listens nowhere if another process has its port on one of them', async (t) => {
-    const other = createServer().listen(0, '127.0.0.2')
+    const port = await freePort()
+    const other = createServer().listen(port, '127.0.0.2')
     t.after(() => other.close())
     await once(other, 'listening')
-    const { port } = other.address() as AddressInfo
     await assert.rejects(listenOn(t, ['127.0.0.1', '127.0.0.2'], String(port)), /127\.0\.0\.2:\d+: another/)
     await assert.rejects(fetch(`http://127.0.0.1:${port}/`))
   })

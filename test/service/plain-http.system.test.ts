@@ -6,6 +6,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { makeCertificate } from '../support/certificate.ts'
 import { eventually } from '../support/eventually.ts'
 import { executable } from '../support/executable.ts'
+import { freePort } from '../support/free-port.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 describe('the start', () => {
@@ -30,7 +31,8 @@ describe('the start', () => {
 /** The log of the executable until it serves, and of the stop that follows. */
 async function eventsOfStart(t: TestContext, flags: readonly string[]): Promise<string[]> {
   const data = await temporaryFolder(t)
-  const args = ['--port', '0', '--data', data, ...flags]
+  // Of several addresses at one port, port 0 is free on the first one alone.
+  const args = ['--port', String(await freePort()), '--data', data, ...flags]
   const child = spawn(executable, args, { stdio: ['ignore', 'ignore', 'pipe'] })
   t.after(() => child.kill('SIGKILL'))
   const exited = once(child, 'close')

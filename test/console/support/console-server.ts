@@ -6,6 +6,7 @@ import type { NewConfiguration } from '../../../src/store/configuration.ts'
 import { fieldsOf, fillFolder } from '../../bench/data-folders.ts'
 import { getToken } from '../../support/api.ts'
 import { type RunningServer, startExecutable } from '../../support/executable.ts'
+import { freePort } from '../../support/free-port.ts'
 import { type Ask, createClient } from '../../support/http-client.ts'
 import { client, usedFolder } from '../../support/service.ts'
 import { cheapHashOf } from '../../support/started-folder.ts'
@@ -62,8 +63,10 @@ export async function startConsoleServer(
   if (count > 0) await fillFolder(folder, count, makeFields)
 
   const args = ['--data', folder, ...(basePath === '' ? [] : ['--base-path', basePath]), ...flags]
-  const start = (port: number) => startExecutable(t, args, { port, isTimed: count > DESCRIBED_RECORDS_MAX })
-  let server: RunningServer = await start(0)
+  // No other process is given this port before it starts again.
+  const port = await freePort()
+  const start = () => startExecutable(t, args, { port, isTimed: count > DESCRIBED_RECORDS_MAX })
+  let server: RunningServer = await start()
   const { url } = server
   return {
     url,
@@ -74,7 +77,7 @@ export async function startConsoleServer(
       await server.stop(signal)
     },
     async startAgain() {
-      server = await start(Number(new URL(url).port))
+      server = await start()
     },
   }
 }
