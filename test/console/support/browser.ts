@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import type { BrowserContextOptions, Page } from 'playwright-core'
+import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import type { Lifetime } from '../../support/temporary-folder.ts'
 import { getChromium } from './chromium.ts'
 import { type Expected, type Finding, watchContext } from './page-watch.ts'
@@ -57,6 +57,7 @@ export async function openConsole(
     ...open,
     async () => {
       const found = await findings()
+      if (!t.passed) await reportFailure(t, context, found)
       await context.close()
       return found
     },
@@ -84,4 +85,17 @@ export function assertNoFindings(findings: readonly Finding[]): void {
   if (findings.length === 0) return
   const lines = findings.map(({ kind, detail }) => `${kind}: ${detail}`)
   assert.fail(`pages did what they must not:\n${lines.join('\n')}`)
+}
+
+/** Most failures here are a wait for something that never shows: says what the pages showed, and what they did. */
+async function reportFailure(
+  t: TestContext,
+  context: BrowserContext,
+  findings: readonly Finding[],
+): Promise<void> {
+  for (const page of context.pages()) {
+    const shown = await page.locator('body').innerText({ timeout: 2_000 }).catch(String)
+    t.diagnostic(`the page ${page.url()} showed:\n${shown}`)
+  }
+  for (const { kind, detail } of findings) t.diagnostic(`${kind}: ${detail}`)
 }
