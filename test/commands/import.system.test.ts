@@ -38,7 +38,7 @@ async function plainFolder(t: TestContext) {
   return folder
 }
 
-describe('connbook import beside a server', { timeout: 120_000 }, () => {
+describe('connbook import beside a server', { timeout: 300_000 }, () => {
   it('imports a large file, and no other caller fails meanwhile', async (t) => {
     const folder = await usedFolder(t)
     const server = await startExecutable(t, ['--data', folder])
@@ -184,7 +184,7 @@ describe('connbook import beside a server', { timeout: 120_000 }, () => {
     const path = ownerSocketPath(folder)
     const script = `require('node:net').connect(${JSON.stringify(path)}).on('error', ({ code }) => console.log(code)).on('connect', () => console.log('in'))`
     const [command = '', ...args] = [...asPlainAccount, process.execPath, '-e', script]
-    const connect = () => execFileSync(command, args, { encoding: 'utf8', timeout: 60_000 }).trim()
+    const connect = () => execFileSync(command, args, { encoding: 'utf8', timeout: 300_000 }).trim()
     assert.equal(connect(), 'EACCES')
     // Also where the folder has been opened since: the mode of the socket holds alone.
     await chmod(folder, 0o755)

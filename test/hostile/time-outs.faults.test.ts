@@ -83,7 +83,7 @@ function assertBetween(milliseconds: number, min: number) {
   )
 }
 
-describe('time-outs', { concurrency: true, timeout: 200_000 }, () => {
+describe('time-outs', { concurrency: true, timeout: 300_000 }, () => {
   const health = formatRequest('GET /healthz')
 
   it('answer slow headers with 408 after 10 s', async (t) => {

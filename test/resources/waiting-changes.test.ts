@@ -25,7 +25,7 @@ function requestOf(body: unknown) {
   return { request, leaver, held }
 }
 
-describe('a request that waits for a large import', { timeout: 30_000 }, () => {
+describe('a request that waits for a large import', { timeout: 300_000 }, () => {
   for (const [what, end, message] of [
     ['is given up when its client goes', ({ leaver }) => leaver.abort(new Error('gone')), 'gone'],
     [

@@ -5,8 +5,8 @@ import type { Lifetime } from '../../support/temporary-folder.ts'
 import { getChromium } from './chromium.ts'
 import { type Expected, type Finding, watchContext } from './page-watch.ts'
 
-/** Shorter than the 60 s of a test, so that a failure tells what was waited for. */
-const TIMEOUT_MS = 20_000
+/** Shorter than the time of a test, so that a failure says what was waited for. */
+const TIMEOUT_MS = 60_000
 
 /** The rest is as in playwright: `colorScheme`, `viewport`, `reducedMotion`, `javaScriptEnabled`, `offline` and so on. */
 export interface ConsoleOptions extends BrowserContextOptions {

@@ -8,7 +8,7 @@ import { createClient } from '../../support/http-client.ts'
 import { createRandom } from '../../support/random.ts'
 import { admin, usedFolder } from '../../support/service.ts'
 
-describe('kill -9 around a change of the password', { timeout: 120_000 }, () => {
+describe('kill -9 around a change of the password', { timeout: 300_000 }, () => {
   it('keeps the new password if the change was answered; else exactly one of the two is good', async (t) => {
     const random = createRandom()
     t.diagnostic(`seed ${random.seed}`)
