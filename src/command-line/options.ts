@@ -81,7 +81,7 @@ const commandOptionSpecs = {
   default: {
     flag: '--default',
     placeholder: 'FIELD=VALUE',
-    help: 'a value for rows of CSV without one; may be repeated',
+    help: 'a value for rows of CSV without one, or the username in a pg-service file; may be repeated',
     isList: true,
   },
   mode: {

@@ -26,6 +26,7 @@ import { openConfigurationStore, readStore } from '../storage/file/file-storage.
 import type { ImportMode } from '../store/authorship.ts'
 import type { ImportedConfiguration } from '../store/configuration.ts'
 import { type ImportPlan, planImport } from '../store/import-plan.ts'
+import { eitherOf } from '../text.ts'
 import { importByServer } from './import-by-server.ts'
 import { type ImportOrder, importCall, importSshCalls, isGzip } from './import-call.ts'
 import { readRecords } from './import-records.ts'
@@ -41,7 +42,7 @@ import { clientFlags, connectElsewhere } from './remote/connect.ts'
 
 const TOO_LONG = `it has more than ${IMPORT_BYTES_MAX} bytes, and a running server takes no more; make it several files, or stop the server`
 
-const columnFlags = ['separator', 'map', 'extra', 'only', 'default'] as const
+const formatFlags = ['separator', 'map', 'extra', 'only', 'default'] as const
 
 const formatsByEnding: readonly (readonly [ending: string, format: ImportFormatName])[] = [
   ['.json', 'json'],
@@ -50,6 +51,8 @@ const formatsByEnding: readonly (readonly [ending: string, format: ImportFormatN
   ['.csv', 'csv'],
   ['ssh_config', 'ssh-config'],
   ['.ssh/config', 'ssh-config'],
+  ['/pg_service.conf', 'pg-service'],
+  ['/.pg_service.conf', 'pg-service'],
 ]
 
 /**
@@ -74,10 +77,10 @@ export const importCommand = defineCommand({
   notes: [
     'A server elsewhere is sent the file, if --server, CONNBOOK_SERVER or a kept login names it. Otherwise it goes to the data folder; if a server runs there, it imports the file. As root, name the folder then.',
     'A folder that is not there is made only if --data or CONNBOOK_DATA names it.',
-    'A file with a fault changes nothing; the message names each fault with its line. FILE - is standard input. The format is json, jsonl, csv or ssh-config: the end of the file name decides, or --format.',
+    `A file with a fault changes nothing; the message names each fault with its line. FILE - is standard input. The format is ${eitherOf(importFormatNames)}: the end of the file name decides, or --format.`,
     'An SSH configuration is read as ssh reads it for whoever runs the command, Host * and Include too. Match is a fault, and nothing is executed.',
   ],
-  flags: ['format', 'mode', 'dryRun', ...columnFlags, 'user', 'skip', ...clientFlags],
+  flags: ['format', 'mode', 'dryRun', ...formatFlags, 'user', 'skip', ...clientFlags],
   exitCodes: { ...elsewhereExitCodes, 65: DAMAGED, 75: IN_USE },
   async run({ options, given, operands: [source = ''] }, context) {
     const format = formatOf(source, options.format)
@@ -236,16 +239,16 @@ async function sendRecords(
 }
 
 function formatOf(source: string, given: string | undefined): ImportFormatName {
-  const told = given ?? formatsByEnding.find(([ending]) => unpackedName(source).endsWith(ending))?.[1]
+  const told = given ?? formatsByEnding.find(([ending]) => `/${unpackedName(source)}`.endsWith(ending))?.[1]
   const format = importFormatNames.find((known) => known === told)
   if (format !== undefined) return format
   const what = told === undefined ? `tell the format of "${source}"` : `import ${told}`
   throw new UsageError(`Cannot ${what}; say --format with one of ${importFormatNames.join(', ')}`)
 }
 
-/** @throws {UsageError} naming each fault of the flags for columns. */
+/** @throws {UsageError} naming each fault of the flags of some formats. */
 function optionsOf(
-  options: Pick<Options, (typeof columnFlags)[number]>,
+  options: Pick<Options, (typeof formatFlags)[number]>,
   format: ImportFormatName,
 ): ImportOptions {
   const faults: Fault[] = []

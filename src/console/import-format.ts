@@ -8,6 +8,7 @@ export const importFormats = {
   json: { title: 'JSON', mediaType: 'application/json' },
   jsonl: { title: 'JSON lines', mediaType: 'application/x-ndjson' },
   'ssh-config': { title: 'ssh_config', mediaType: 'text/plain' },
+  'pg-service': { title: 'pg_service.conf', mediaType: 'text/plain' },
 } as const
 export type ImportFormat = keyof typeof importFormats
 
@@ -18,6 +19,7 @@ const formatsByName: readonly (readonly [RegExp, ImportFormat])[] = [
   [/\.csv$/i, 'csv'],
   [/\.json$/i, 'json'],
   [/\.(jsonl|ndjson)$/i, 'jsonl'],
+  [/(^|\.)pg_service\.conf$/i, 'pg-service'],
   [/(^|[._-])(ssh_?)?config(\.txt)?$|\.conf$/i, 'ssh-config'],
 ]
 
@@ -34,9 +36,10 @@ export function guessFormat(name: string, head: string): ImportFormat {
 /** Undefined if it could be several. */
 function formatIn(head: string): ImportFormat | undefined {
   const text = head.trimStart()
+  const line = text.split(/[\r\n]+/).find((each) => !/^\s*(#|$)/.test(each)) ?? ''
+  if (/^\s*\[[^"{}[\],]+\]\s*$/.test(line)) return 'pg-service'
   if (text.startsWith('[')) return 'json'
   if (text.startsWith('{')) return formatOfObject(text)
-  const line = text.split(/[\r\n]+/).find((each) => !/^\s*(#|$)/.test(each)) ?? ''
   if (/^\s*(host|match|include)[\s=]/i.test(line)) return 'ssh-config'
   return /(^|[,;\t"])(name|hostname)($|[,;\t"])/i.test(line) ? 'csv' : undefined
 }
@@ -55,7 +58,9 @@ export function whyNoText(head: Uint8Array): string | undefined {
   if (begins(0x50, 0x4b, 3, 4)) return 'It is a workbook or an archive: save the sheet as "CSV UTF-8".'
   if (begins(0x1f, 0x8b)) return 'It is packed with gzip: unpack it first.'
   if (begins(0xff, 0xfe) || begins(0xfe, 0xff)) return 'It is text in UTF-16: save it as UTF-8.'
-  return head.includes(0) ? 'It is no text: take a file of CSV, JSON, JSON lines or ssh_config.' : undefined
+  return head.includes(0)
+    ? 'It is no text: take a file of CSV, JSON, JSON lines, ssh_config or pg_service.conf.'
+    : undefined
 }
 
 /**

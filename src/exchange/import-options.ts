@@ -3,7 +3,7 @@ import { recordFields } from '../store/fields.ts'
 import { faultOfKey } from '../store/labels.ts'
 import { allOf, eitherOf } from '../text.ts'
 
-/** How a caller wants the columns of a CSV file to be read. */
+/** How a caller wants a file to be read. */
 export interface ImportOptions {
   readonly separator?: string
   /** What becomes of columns that are not known; without it they are a fault. */
@@ -26,11 +26,15 @@ export const extraColumns = ['labels', 'ignore'] as const
 /** In the order in which they win a tie. */
 export const separators = [',', ';', '\t', '|'] as const
 export const separatorWords = [...separators, 'tab'] as const
-/** The parameters that only CSV has, by what they have in common. */
-export const csvParameters = {
-  single: ['separator', 'extra'],
-  repeated: ['map', 'only', 'default'],
-} as const
+/** The parameters of some formats only. */
+const formatsOfParameter: Readonly<Record<keyof ImportWords, readonly string[]>> = {
+  separator: ['csv'],
+  extra: ['csv'],
+  map: ['csv'],
+  only: ['csv'],
+  default: ['csv', 'pg-service'],
+}
+export const repeatedParameters = ['map', 'only', 'default'] as const
 
 /** The words of a caller. */
 export interface ImportWords {
@@ -57,7 +61,8 @@ export const asFlags = {
 export const noImportOptions: ImportOptions = { map: [], only: [], defaults: [], spell: inQuery.spell }
 
 const fillable = recordFields.filter(({ name }) => name !== 'name')
-const fillableNames: readonly string[] = fillable.map(({ name }) => name)
+/** In other formats than CSV, whatever else is missing has a value of its own, or none that all records could share. */
+const fillableElsewhere = fillable.filter(({ name }) => name === 'username')
 export const mappableNames: readonly string[] = [...recordFields.map(({ name }) => name), 'labels']
 
 /**
@@ -73,8 +78,9 @@ export function parseImportOptions(
   onFault: (fault: Fault) => void,
 ): ImportOptions {
   for (const parameter of Object.keys(words) as (keyof ImportWords)[]) {
-    if (format !== 'csv' && (words[parameter]?.length ?? 0) > 0)
-      onFault({ field: parameter, detail: `is for csv only; this file is ${format}` })
+    const formats = formatsOfParameter[parameter]
+    if (!formats.includes(format) && (words[parameter]?.length ?? 0) > 0)
+      onFault({ field: parameter, detail: `is for ${allOf(formats)} only; this file is ${format}` })
   }
   const pairsOf = (parameter: 'map' | 'only' | 'default', parts: string) =>
     (words[parameter] ?? []).flatMap((text): Pair[] => {
@@ -90,7 +96,7 @@ export function parseImportOptions(
   const only = pairsOf('only', 'COLUMN VALUE')
   const defaults = pairsOf('default', 'FIELD VALUE')
   for (const [field] of map) checkMapped(field, onFault)
-  for (const pair of defaults) checkDefault(pair, onFault)
+  for (const pair of defaults) checkDefault(pair, format === 'csv' ? fillable : fillableElsewhere, onFault)
   checkOnce('map', map, onFault)
   checkOnce('default', defaults, onFault)
   const { separator, extra } = words
@@ -124,13 +130,13 @@ function checkMapped(field: string, onFault: (fault: Fault) => void) {
     })
 }
 
-function checkDefault([field, value]: Pair, onFault: (fault: Fault) => void) {
-  const known = fillable.find(({ name }) => name === field)
+function checkDefault([field, value]: Pair, fields: typeof fillable, onFault: (fault: Fault) => void) {
+  const known = fields.find(({ name }) => name === field)
   const fault = known?.check(known.parse(value))
   if (known === undefined)
     onFault({
       field: 'default',
-      detail: `${JSON.stringify(field)} is not a field that it fills in: ${eitherOf(fillableNames)}`,
+      detail: `${JSON.stringify(field)} is not a field that it fills in: ${eitherOf(fields.map(({ name }) => name))}`,
     })
   else if (fault !== undefined) onFault({ field: 'default', detail: `${field} ${fault}` })
 }

@@ -8,7 +8,8 @@ import { createCsvReader } from './csv-rows.ts'
 import { type ImportOptions, noImportOptions } from './import-options.ts'
 import { type ImportEncoding, ImportTextDecoder } from './import-text.ts'
 import { createJsonlReader, createJsonReader } from './json-rows.ts'
-import type { ImportWarning, ReadColumn, Row, RowReader } from './row.ts'
+import { createPgServiceReader } from './pg-service-rows.ts'
+import { type ImportWarning, LINES_LISTED_MAX, type ReadColumn, type Row, type RowReader } from './row.ts'
 import { createSshConfigReader } from './ssh-config-rows.ts'
 
 export const rowReaders = {
@@ -16,6 +17,7 @@ export const rowReaders = {
   jsonl: createJsonlReader,
   csv: createCsvReader,
   'ssh-config': createSshConfigReader,
+  'pg-service': createPgServiceReader,
 } satisfies Record<string, (options?: ImportOptions) => RowReader>
 export const importFormatNames = Object.keys(rowReaders) as ImportFormatName[]
 
@@ -49,8 +51,6 @@ export interface ImportReader {
 
 const MEBIBYTE = 1024 * 1024
 export const WARNINGS_MAX = 100
-/** Of faults that differ only in their line. */
-export const FAULT_LINES_LISTED = 3
 
 /**
  * @param faultsMax How many faults are kept; the rest is only counted.
@@ -91,7 +91,7 @@ export function createImportReader(
       faults.add({ line: row.line, ...row.fault }, row.fault.name === undefined)
       return count(row, IMPORT_ROW_MEMORY_BYTES)
     }
-    const { line, fields, labelsPatch } = row
+    const { line, fields, labelsPatch, lines: linesOfFields = {}, faults: found = [] } = row
     const name = typeof fields.name === 'string' ? fields.name : ''
     const before = lines.get(name)
     const isNameSound = checkText(name, NAME_CHARACTERS_MAX) === undefined
@@ -99,8 +99,12 @@ export function createImportReader(
     if (before !== undefined)
       addFault({ ...place, field: 'name', detail: `is the same as on line ${before}` })
     else if (name !== '') lines.set(name, line)
-    const draft = parseRow(place, fields, labelsPatch, addFault)
-    if (draft !== undefined && before === undefined) drafts.push(draft)
+    for (const fault of found) addFault({ ...place, ...fault })
+    const draft = parseRow(place, fields, labelsPatch, (fault) => {
+      if (found.some(({ field }) => field === fault.field)) return
+      addFault({ ...fault, line: linesOfFields[fault.field] ?? line })
+    })
+    if (draft !== undefined && found.length === 0 && before === undefined) drafts.push(draft)
     // A faulty row leaves only its name in memory.
     count(row, draft === undefined ? IMPORT_ROW_MEMORY_BYTES + 2 * name.length : importRowMemory(draft))
   }
@@ -172,7 +176,7 @@ class KeptFaults {
     if (before !== undefined && before.last !== fault.line) {
       before.count += 1
       before.last = fault.line
-      if (before.lines.length < FAULT_LINES_LISTED) before.lines.push(fault.line ?? 1)
+      if (before.lines.length < LINES_LISTED_MAX) before.lines.push(fault.line ?? 1)
       return
     }
     if (this.#kept.length >= this.#max) return

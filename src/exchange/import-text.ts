@@ -157,27 +157,38 @@ function linesBeforeBad(bytes: Buffer, endOfLines: string): number {
   }
 }
 
+/**
+ * Splits a text, given in pieces, into lines; pieces may be cut anywhere. A line of more than IMPORT_ROW_CHARACTERS_MAX
+ * characters is cut to one more than these.
+ */
+export class LineSplitter {
+  #rest = ''
+
+  /** The lines that end in this piece. */
+  read(piece: string): string[] {
+    const lines = (this.#rest + piece).split('\n').map((line) => line.slice(0, IMPORT_ROW_CHARACTERS_MAX + 1))
+    this.#rest = lines.pop() ?? ''
+    return lines
+  }
+
+  /** The last line. */
+  end(): string {
+    return this.#rest
+  }
+}
+
 /** Splits a text, given in pieces of bytes, into lines. */
 export class LineReader {
   readonly #decoder = new ImportTextDecoder()
-  #rest = ''
+  readonly #lines = new LineSplitter()
 
-  /**
-   * The lines that end in this piece; pieces may be cut anywhere. A line of more than IMPORT_ROW_CHARACTERS_MAX characters
-   * is cut to one more than these. Throws as `ImportTextDecoder.decode` does.
-   */
+  /** As `LineSplitter.read`. Throws as `ImportTextDecoder.decode` does. */
   read(bytes: Uint8Array): string[] {
-    return this.#split(this.#decoder.decode(bytes))
+    return this.#lines.read(this.#decoder.decode(bytes))
   }
 
   /** The last line. Throws as `read` does. */
   end(): string[] {
-    return [...this.#split(this.#decoder.end()), this.#rest]
-  }
-
-  #split(text: string): string[] {
-    const lines = (this.#rest + text).split('\n').map((line) => line.slice(0, IMPORT_ROW_CHARACTERS_MAX + 1))
-    this.#rest = lines.pop() ?? ''
-    return lines
+    return [...this.#lines.read(this.#decoder.end()), this.#lines.end()]
   }
 }

@@ -3,9 +3,16 @@ import { labelOf } from '../store/labels.ts'
 import { bareHostname, type ExportFormat } from './export-format.ts'
 
 /** With the newline; libpq since PostgreSQL 13 rejects the whole file for a longer line. */
-const LINE_BYTES_MAX = 1022
+export const LINE_BYTES_MAX = 1022
 
-const sslModes = new Set(['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'])
+export const sslModes: ReadonlySet<string> = new Set([
+  'disable',
+  'allow',
+  'prefer',
+  'require',
+  'verify-ca',
+  'verify-full',
+])
 
 /** A libpq connection service file: `PGSERVICEFILE=pg_service.conf psql service=NAME`. */
 export const pgServiceFormat: ExportFormat = {

@@ -9,6 +9,16 @@ interface RecordRow {
   readonly fields: Record<string, unknown>
   /** For formats that can express only some labels; the record's other labels stay. */
   readonly labelsPatch?: LabelsPatch
+  /** Where values stand that are not on `line`, by the field that a fault of them names. */
+  readonly lines?: Readonly<Record<string, number>>
+  /** What the format itself finds wrong. Fields that these name are not checked again. */
+  readonly faults?: readonly RowFault[]
+}
+
+export interface RowFault {
+  readonly line?: number
+  readonly field: string
+  readonly detail: string
 }
 
 export interface FaultyRow {
@@ -21,6 +31,9 @@ interface LeftOutRow {
   /** `empty`: nothing but separators, as spreadsheets write where a row was used once. `unwanted`: by the caller. */
   readonly leftOut: 'empty' | 'unwanted'
 }
+
+/** Lines that a fault or a warning names, of those that have the same. */
+export const LINES_LISTED_MAX = 3
 
 /** Something that is not imported, and no fault. */
 export interface ImportWarning {

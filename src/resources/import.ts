@@ -2,11 +2,11 @@ import { type AuditTrail, recordIfUnchanged } from '../audit/audit-trail.ts'
 import { recordMemoryMax } from '../budget.ts'
 import { InvalidInputError } from '../errors.ts'
 import {
-  csvParameters,
   extraColumns,
   inQuery,
   noImportOptions,
   parseImportOptions,
+  repeatedParameters,
   separatorWords,
 } from '../exchange/import-options.ts'
 import {
@@ -67,7 +67,7 @@ const importParameters: readonly Parameter[] = [
     extraColumns,
   ),
   repeated('only', 'Leaves out rows of CSV with another value: `Protocol:SSH`.'),
-  repeated('default', 'A value for rows of CSV without one: `port:22`.'),
+  repeated('default', 'A value for rows of CSV without one: `port:22`. For pg-service, `username:ops`.'),
 ]
 
 function repeated(name: string, description: string): Parameter {
@@ -104,7 +104,7 @@ export const importing = defineResource({
       path: '/v1/import',
       access: 'write',
       summary:
-        'adds, changes and removes many records at once; optional: `mode`, `format`, `dry_run`; for CSV `separator`, `map`, `extra`, `only`, `default`',
+        'adds, changes and removes many records at once; optional: `mode`, `format`, `dry_run`; for CSV `separator`, `map`, `extra`, `only`, `default`; for pg-service `default`',
       answers: '200 with `ETag`; 400 with the line of each error; 412',
       operation: {
         id: 'importConfigurations',
@@ -169,18 +169,18 @@ export function importHandlers(store: ConfigurationStore, audit: AuditTrail) {
 
 type ImportQuery = ReturnType<typeof parseImportQuery>
 
-/** @throws {InvalidInputError} naming every parameter at fault. {Problem} 415 if those for columns come without a format. */
+/** @throws {InvalidInputError} naming every parameter at fault. {Problem} 415 if those of some formats come without a format. */
 function parseImportQuery(request: Request) {
   const choices = {
     ...{ format: importFormatNames, mode: importModes, dry_run: ['0', '1'] },
     ...{ separator: separatorWords, extra: extraColumns },
   } as const
-  const query = parseQuery(request.query, Object.keys(choices), csvParameters.repeated)
+  const query = parseQuery(request.query, Object.keys(choices), repeatedParameters)
   const chosen = chosenOf(query, choices)
   const { separator, extra, format, mode, dry_run } = chosen
   const words = { separator, extra, ...query.lists }
-  const isOfColumns = Object.values(words).some((value) => value !== undefined)
-  const options = isOfColumns
+  const isOfFormat = Object.values(words).some((value) => value !== undefined)
+  const options = isOfFormat
     ? parseImportOptions(words, formatOf(request, format), inQuery, (fault) => query.faults.push(fault))
     : noImportOptions
   checkQuery(query)

@@ -88,6 +88,22 @@ describe('connbook import', { timeout: 300_000 }, () => {
     assert.match(json.stderr, /--extra is for csv only; this file is json/)
   })
 
+  it('takes a file of the usual name for a service file of libpq', async (t) => {
+    for (const name of ['pg_service.conf', '.pg_service.conf', 'other.conf']) {
+      const { folder, file } = await setUp(t, name, '[db]\nhost=h.example\npassword=x\n')
+      const { code, stderr } = await runImport(folder, [file, '--default', 'username=ops'])
+      if (name === 'other.conf') assert.match(stderr, /Cannot tell the format of /)
+      else
+        assert.deepEqual(
+          [code, stderr],
+          [
+            0,
+            `connbook: ${file}, line 3: password was left out: its name says a secret\nImported to ${folder}: 1 added, 0 modified, 0 removed, 0 unchanged\n`,
+          ],
+        )
+    }
+  })
+
   it('says how many rows of nothing but commas it has left out', async (t) => {
     for (const [rows, told] of [
       [',,,\n', '1 empty row'],

@@ -21,6 +21,10 @@ describe('the guess of a format', () => {
     ['', 'name;hostname;port;username\n', 'csv'],
     ['hosts.txt', '\n# mine\n\nHost a\n  User u\n', 'ssh-config'],
     ['', 'host=a\n', 'ssh-config'],
+    ['.pg_service.conf', '', 'pg-service'],
+    ['hosts.conf', '# mine\n[my db]\nhost=h\n', 'pg-service'],
+    ['', '[1]', 'pg-service'],
+    ['', '[\n  1]', 'json'],
     ['', 'anything', 'csv'],
   ] as const) {
     it(`takes ${JSON.stringify(head)} in "${name}" for ${expected}`, () => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { InvalidInputError } from '../../src/errors.ts'
+import { importFormatNames } from '../../src/exchange/import-reader.ts'
 import type { Configuration } from '../../src/store/configuration.ts'
 import { labelOf } from '../../src/store/labels.ts'
 import { casesOfSlow, holdFor, holdLaterFor } from '../support/properties/hold-property.ts'
@@ -10,18 +11,24 @@ import { anyText } from '../support/properties/texts.ts'
 import { draftsOf, HEADER, read, web } from './read-text.ts'
 import { anyRecords, bare, exported, hostnames } from './records.ts'
 
+/** The labels of formats that can express no others. */
+const labelKeys: Readonly<Record<string, readonly string[]>> = {
+  'ssh-config': ['ssh.proxyjump', 'ssh.identityfile'],
+  'pg-service': ['pg.dbname', 'pg.sslmode'],
+}
+
 /** What an import of an exported file makes of a record. */
 function importedAs(format: string, { id: _, labels, ...fields }: Configuration, text: string) {
   if (format === 'csv')
     return text.startsWith(`${HEADER},labels`) ? { ...fields, labels: labels ?? {} } : fields
-  if (format !== 'ssh-config') return labels === undefined ? fields : { ...fields, labels }
-  const keys = ['ssh.proxyjump', 'ssh.identityfile']
+  const keys = labelKeys[format]
+  if (keys === undefined) return labels === undefined ? fields : { ...fields, labels }
   const labelsPatch = Object.fromEntries(keys.map((key) => [key, labelOf(labels, key) ?? null]))
   return { ...fields, hostname: bare(fields.hostname), labelsPatch }
 }
 
 describe('an exported file', () => {
-  for (const format of ['json', 'jsonl', 'csv', 'ssh-config'] as const) {
+  for (const format of ['json', 'jsonl', 'csv', 'ssh-config', 'pg-service'] as const) {
     it(`is read back unchanged from ${format}, in pieces of any length`, async (t) => {
       const cases = casesOfSlow(200, 5_000)
       const input = fc.tuple(anyRecords(12, hostnames), fc.integer({ min: 1, max: 200 }))
@@ -34,7 +41,7 @@ describe('an exported file', () => {
             .filter(({ name }) => names.includes(name))
             .map((record) => importedAs(format, record, text))
           // Without a record both of these are invalid.
-          if (!['ssh-config', 'jsonl'].includes(format) || wanted.length > 0)
+          if (!['ssh-config', 'jsonl', 'pg-service'].includes(format) || wanted.length > 0)
             assert.deepEqual(draftsOf(format, text, pieceBytes), wanted)
         },
         cases,
@@ -73,6 +80,9 @@ describe('any text', () => {
     '\\',
     'Host ',
     'User x',
+    '[a]',
+    'host=',
+    'user=',
     ' ',
     '#',
     '\ufeff',
@@ -85,7 +95,7 @@ describe('any text', () => {
       },
     )
     .map((some) => some.join('').toWellFormed())
-  for (const format of ['json', 'jsonl', 'csv', 'ssh-config'] as const) {
+  for (const format of importFormatNames) {
     it(`is read the same as ${format}, however it is split into pieces`, (t) => {
       holdFor(t, fc.tuple(text, fc.integer({ min: 1, max: 20 })), ([input, pieceBytes]) => {
         assert.deepEqual(outcomeOf(format, input, pieceBytes), outcomeOf(format, input, 1_000_000))

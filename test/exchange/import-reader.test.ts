@@ -81,6 +81,7 @@ describe('the formats of an import', () => {
     jsonl: '{"name":"a","hostname":"h","port":1,"username":"u"}\n',
     csv: 'name,hostname,port,username\na,h,1,u\n',
     'ssh-config': 'Host a\n  HostName h\n  Port 1\n  User u\n',
+    'pg-service': '[a]\nhost=h\nport=1\nuser=u\n',
   }
 
   it('are the formats that can be read back', () => assert.deepEqual(importFormatNames, Object.keys(texts)))

@@ -84,6 +84,11 @@ describe('POST /v1/import', { timeout: 300_000 }, () => {
       rows.map(({ name, port }) => `Host ${name}\nHostName host.example\nPort ${port}\nUser ops\n`).join(''),
       '?',
     ],
+    'a service file as plain text, named by the query': [
+      'text/plain',
+      rows.map(({ name, port }) => `[${name}]\nhost=host.example\nport=${port}\n`).join(''),
+      '?format=pg-service&default=username:ops&',
+    ],
     'CSV without a type, named by the query': [undefined, csv, '?format=csv&'],
     'CSV with the default type of curl, named by the query': [
       'application/x-www-form-urlencoded',
@@ -162,6 +167,13 @@ describe('POST /v1/import', { timeout: 300_000 }, () => {
     const other = await ask('POST', '/v1/import?format=json&only=a:b', { body: '[]' })
     assert.deepEqual(JSON.parse(other.text).errors, [
       { field: 'only', detail: 'is for csv only; this file is json' },
+    ])
+    const service = await ask('POST', '/v1/import?format=pg-service&extra=labels&default=port:1', {
+      body: '',
+    })
+    assert.deepEqual(JSON.parse(service.text).errors, [
+      { field: 'extra', detail: 'is for csv only; this file is pg-service' },
+      { field: 'default', detail: '"port" is not a field that it fills in: username' },
     ])
     const twice = await ask('POST', '/v1/import?format=csv&extra=labels&extra=ignore', { body: csv })
     assert.deepEqual(JSON.parse(twice.text).errors, [{ field: 'extra', detail: 'is given twice' }])

@@ -1,0 +1,117 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { asFlags, type ImportOptions, noImportOptions } from '../../src/exchange/import-options.ts'
+import { IMPORT_ROW_CHARACTERS_MAX, IMPORT_ROWS_MAX } from '../../src/limits.ts'
+import { draftsOf, faultsOf, read } from './read-text.ts'
+
+const none = { 'pg.dbname': null, 'pg.sslmode': null }
+
+describe('a service file of libpq', () => {
+  it('becomes a record a section, with comments, blank lines and white space as libpq reads them', () => {
+    const text =
+      '# mine\r\n\r\n[ my db ] # and its comment\r\n  host=db.example  \r\n\tuser=a#b "c"=\\d\r\n#user=x\n' +
+      'dbname= lead\nsslmode=verify-full\nport= 05433\n[b]\nhost=::1\nuser=u\nport=\ndbname='
+    assert.deepEqual(draftsOf('pg-service', text), [
+      {
+        name: ' my db ',
+        hostname: 'db.example',
+        port: 5433,
+        username: 'a#b "c"=\\d',
+        labelsPatch: { 'pg.dbname': ' lead', 'pg.sslmode': 'verify-full' },
+      },
+      { name: 'b', hostname: '::1', port: 5432, username: 'u', labelsPatch: none },
+    ])
+  })
+
+  it('counts only the first section of a name, and the first value of a setting', () => {
+    const text =
+      'user=x\n[a]\nhost=h1\nhost=h2\nuser=u\n[a]\nhost=h3\nnonsense\n[b]\nhost=h\nuser=u\nuser=v\n[a]\n'
+    const { drafts, faults, warnings } = read('pg-service', text)
+    assert.deepEqual([faults, drafts.map(({ hostname }) => hostname)], [[], ['h1', 'h']])
+    assert.deepEqual(warnings, [
+      { line: 1, detail: 'what stands before the first [name] was left out, as libpq does' },
+      { line: 4, detail: 'a second host of a service was left out, as libpq does' },
+      {
+        line: 6,
+        detail: 'a section was left out whose name an earlier one has: libpq reads that: lines 6 and 13',
+      },
+      { line: 12, detail: 'a second user of a service was left out, as libpq does' },
+    ])
+  })
+
+  it('names the settings that no record has, what changes the destination first, and no secret', () => {
+    const rows = [1, 2, 3, 4, 5].map((i) => `[a${i}]\nhost=h\nuser=u\nconnect_timeout=3\n`).join('')
+    const text = `${rows}password=hunter2\nhostaddr=192.0.2.1\n`
+    const { faults, warnings } = read('pg-service', text)
+    assert.deepEqual(faults, [])
+    assert.deepEqual(warnings, [
+      { line: 22, detail: 'hostaddr was left out, where libpq connects to instead of host' },
+      { line: 4, detail: 'connect_timeout was left out: lines 4, 8, 12 and 2 more' },
+      { line: 21, detail: 'password was left out: its name says a secret' },
+    ])
+  })
+
+  it('has every fault with its line and remedy, all at once', () => {
+    const text =
+      '[a]\nhost=/var/run/postgresql\nport=ssh\nsslmode=on\nhost =h\nldap://h/dn\n[b\nuser=u\n[c]\nservice=a\nuser=u\n' +
+      `[d]\nhost=h1,h2\nuser=u\nport=70000\n#${'x'.repeat(1021)}\nnonsense\n`
+    assert.deepEqual(faultsOf('pg-service', text, 1_000), [
+      '1 username is missing; write user=NAME, or give default=username:NAME',
+      '2 hostname is the path of a socket; a record has a host name or an address',
+      '3 port must be an integer from 1 to 65535',
+      '4 sslmode must be disable, allow, prefer, require, verify-ca or verify-full',
+      '5 row is not NAME=VALUE, without a space before the "=", as libpq demands it',
+      '6 row has libpq look up the service in LDAP; write its settings here instead',
+      '7 row has no "]" behind the name of the service',
+      '9 hostname is missing; write host=HOST',
+      '10 service names another service, which libpq refuses',
+      '13 hostname names several hosts; make it a service for each',
+      '15 port must be an integer from 1 to 65535',
+      '16 row is longer than 1021 bytes, and libpq then refuses the whole file',
+    ])
+  })
+
+  it('must have a section', () => {
+    for (const text of ['', '# nothing\n', 'host=h\nuser=u\n'])
+      assert.deepEqual(faultsOf('pg-service', text), ['1 document has no [name] of a service'])
+  })
+
+  it('takes the given username where it has none, and names the flag where that is missing, too', () => {
+    const options: ImportOptions = {
+      ...noImportOptions,
+      spell: asFlags.spell,
+      defaults: [['username', 'ops']],
+    }
+    const text = '[a]\nhost=h\n[b]\nhost=h\nuser=u\n'
+    const { drafts } = read('pg-service', text, 7, 100, undefined, options)
+    assert.deepEqual(
+      drafts.map(({ username }) => username),
+      ['ops', 'u'],
+    )
+    const { faults } = read('pg-service', text, 7, 100, undefined, { ...options, defaults: [] })
+    assert.match(faults[0]?.detail ?? '', /or give --default username=NAME$/)
+  })
+})
+
+describe('a hostile service file', () => {
+  it('may have a line of 16 MiB, which is one fault', () => {
+    for (const line of ['x'.repeat(16 * 1024 * 1024), '['.repeat(16 * 1024 * 1024)]) {
+      const { faults, faultCount } = read('pg-service', `[a]\nhost=h\nuser=u\n${line}\nport=x\n`, 65_536)
+      assert.deepEqual([faultCount, faults.map((fault) => fault.line)], [2, [4, 5]])
+    }
+  })
+
+  it('may have a fault in each of 250,000 sections, and keeps 100 of them', () => {
+    const text = Array.from({ length: IMPORT_ROWS_MAX }, (_, i) => `[${i}]\nhost=/x\n`).join('')
+    const { drafts, faults, faultCount } = read('pg-service', text, 65_536)
+    assert.deepEqual([drafts.length, faults.length, faultCount], [0, 100, 2 * IMPORT_ROWS_MAX])
+  })
+
+  it('may name any number of settings, and has a bounded number of warnings', () => {
+    const settings = Array.from({ length: 30_000 }, (_, i) => `s${i.toString(36).replace(/\d/g, '_')}=1\n`)
+    const { warnings } = read('pg-service', `[a]\nhost=h\nuser=u\n${settings.join('')}`, 65_536)
+    assert.equal(warnings.length, 100)
+    assert.ok(JSON.stringify(warnings).length < IMPORT_ROW_CHARACTERS_MAX)
+  })
+})
