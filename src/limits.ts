@@ -46,6 +46,12 @@ export const CERTIFICATE_WARNING_DAYS = 14
 export const PAGE_RECORDS_MAX = 100
 /** Longest text of a filter. */
 export const FILTER_CHARACTERS_MAX = 255
+/** Words that a search can look for. */
+export const FILTER_WORDS_MAX = 16
+/** Ids in a filter. */
+export const FILTER_IDS_MAX = 1_000
+/** Labels in a filter. */
+export const FILTER_LABELS_MAX = 32
 /** Longer lists, and pages, are sent in pieces. */
 export const UNSTREAMED_BYTES_MAX = 64 * 1024
 /** One piece of a long answer; up to one record more. Counting its bytes would cost a fifth of the time of a list. */
@@ -58,7 +64,7 @@ export const PORT_MAX = 65_535
 export const NAME_CHARACTERS_MAX = 255
 export const HOSTNAME_CHARACTERS_MAX = 253
 export const USERNAME_CHARACTERS_MAX = 255
-/** Labels of a record, and so of a filter. */
+/** Labels of a record. */
 export const LABELS_MAX = 32
 /** All labels of a record, as JSON in UTF-8. */
 export const LABELS_BYTES_MAX = 4 * 1024

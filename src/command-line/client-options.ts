@@ -114,7 +114,7 @@ export const clientOptionSpecs = {
   withLabel: {
     flag: '--label',
     placeholder: 'KEY[=VALUE]',
-    help: 'only records with this label; may be repeated',
+    help: 'only records with this label, or !KEY; may be repeated',
     isList: true,
   },
   label: {

@@ -11,7 +11,7 @@ export interface Address {
   readonly sort: string
   /** From 0. */
   readonly page: number
-  /** Each `[parameter, value]` as the API takes it: `prefix`, a field, or `label`. */
+  /** Each `[parameter, value]` as the API takes it: `prefix`, a field, `id`, or `label`. */
   readonly filters: readonly (readonly [string, string])[]
 }
 
@@ -19,7 +19,7 @@ export const PAGE_RECORDS = 50
 
 export const home: Address = { view: 'records', q: '', sort: 'name', page: 0, filters: [] }
 
-const filterNames: readonly string[] = ['prefix', ...fieldNames, 'label']
+const filterNames: readonly string[] = ['prefix', ...fieldNames, 'id', 'label']
 const sorts: readonly string[] = fieldNames.flatMap((field) => [field, `-${field}`])
 
 /** What makes no sense is left out: somebody may have typed it. */
@@ -79,26 +79,47 @@ export function concerns(
   { configuration, before }: Change,
 ): boolean {
   return [configuration, before].some(
-    (record) =>
-      record !== undefined &&
-      isFound(q, record) &&
-      filters.every(([name, value]) => isKept(name, value, record)),
+    (record) => record !== undefined && isFound(q, record) && areAllKept(filters, record),
   )
 }
 
-/** As the API searches: both sides by `toLowerCase`. */
-function isFound(q: string, { name, hostname, username }: Configuration): boolean {
-  const wanted = q.toLowerCase()
-  return [name, hostname, username].some((text) => text.toLowerCase().includes(wanted))
+/** As the API searches: each word, both sides by `toLowerCase`. */
+function isFound(q: string, { name, hostname, username, labels = {} }: Configuration): boolean {
+  const texts = [name, hostname, username, ...Object.values(labels)].map((text) => text.toLowerCase())
+  return q.split(/\s+/).every((word) => texts.some((text) => text.includes(word.toLowerCase())))
+}
+
+function areAllKept(filters: Address['filters'], record: Configuration): boolean {
+  const labels = filters.flatMap(([name, value]) => (name === 'label' ? value : []))
+  const wanted = Map.groupBy(
+    labels.filter((label) => !isNegative(label)),
+    (label) => label.replace(/=.*$/s, ''),
+  )
+  return (
+    labels.every((label) => !isNegative(label) || !hasLabel(record, label.replace('!', ''))) &&
+    [...wanted.values()].every((ofKey) => ofKey.some((label) => hasLabel(record, label))) &&
+    filters.every(([name, value]) => name === 'label' || isKept(name, value, record))
+  )
+}
+
+/** `!KEY` or `KEY!=VALUE`. */
+function isNegative(label: string): boolean {
+  return /^!|^[^=]*!=/.test(label)
+}
+
+/** @param label `KEY` or `KEY=VALUE`. */
+function hasLabel({ labels = {} }: Configuration, label: string): boolean {
+  const [key = '', ...rest] = label.split('=')
+  const has = Object.hasOwn(labels, key) ? labels[key] : undefined
+  if (has === undefined || rest.length === 0) return has !== undefined
+  const value = rest.join('=')
+  const isMember = () => value !== '' && has.split(',').some((group) => group.trim() === value)
+  return has === value || (key === 'group' && isMember())
 }
 
 function isKept(filter: string, value: string, record: Configuration): boolean {
-  const { labels = {} } = record
   if (filter === 'prefix') return record.name.startsWith(value)
-  if (filter === 'label') {
-    const [key = '', ...rest] = value.split('=')
-    return Object.hasOwn(labels, key) && (rest.length === 0 || labels[key] === rest.join('='))
-  }
+  if (filter === 'id') return value.split(',').includes(String(record.id))
   const field = fieldNames.find((name) => name === filter)
   return field === undefined || String(record[field] ?? '') === value
 }

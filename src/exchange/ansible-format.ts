@@ -1,6 +1,6 @@
 import { NOTED_NAME_BYTES, STREAM_PIECE_CHARACTERS } from '../limits.ts'
 import type { Configuration } from '../store/configuration.ts'
-import { type Labels, labelOf } from '../store/labels.ts'
+import { GROUP_KEY, groupsIn, type Labels, labelOf } from '../store/labels.ts'
 import { bareHostname, type ExportFormat, type ExportTail } from './export-format.ts'
 
 /** Groups of a record in an export for Ansible; of a record with more, the rest are left out. */
@@ -67,7 +67,7 @@ export const ansibleFormat: ExportFormat = {
 /** The host variables of all labels but the one for groups. */
 function variablesOf(labels: Labels = {}): [variable: string, value: string][] {
   return Object.keys(labels)
-    .filter((key) => key !== 'group')
+    .filter((key) => key !== GROUP_KEY)
     .map((key) => [`connbook_label_${key.replace(/[^a-z0-9]/g, '_')}`, labelOf(labels, key) ?? ''])
 }
 
@@ -82,8 +82,7 @@ function isTemplate(text: string): boolean {
 
 /** The groups of a record, from its label `group`: commas between several. Every host is in `all` anyway. */
 function groupsOf({ labels }: Configuration): string[] {
-  const names = (labelOf(labels, 'group') ?? '').split(',').map((name) => name.trim())
-  return [...new Set(names.filter((name) => name !== '' && name !== 'all'))]
+  return groupsIn(labelOf(labels, GROUP_KEY) ?? '').filter((name) => name !== 'all')
 }
 
 /**

@@ -1,19 +1,20 @@
-import { FILTER_CHARACTERS_MAX, LABELS_MAX } from '../limits.ts'
+import { FILTER_CHARACTERS_MAX, FILTER_IDS_MAX, FILTER_LABELS_MAX, FILTER_WORDS_MAX } from '../limits.ts'
 import { fieldNames, recordFields } from '../store/fields.ts'
 import { faultOfKey, faultOfValue } from '../store/labels.ts'
-import { type Filter, type LabelFilter, parseLabelFilter } from '../store/record-filter.ts'
+import { type Filter, formatLabelFilter, parseLabelFilter, wordsOf } from '../store/record-filter.ts'
 import { isLongerThan } from '../text.ts'
 import type { Query } from './query.ts'
 
 /** The parameters of lists and event streams that filter, and that may be given once. Lists have `q`, too. */
-export const filterNames = ['prefix', ...fieldNames] as const
-/** Those that may be repeated: then all must hold. */
+export const filterNames = ['prefix', ...fieldNames, 'id'] as const
+/** Those that may be repeated. */
 export const repeatableFilterNames = ['label'] as const
 
 /** In the order in which links have them. */
-const singleNames = ['q', ...filterNames] as const
-type SingleName = (typeof singleNames)[number]
+const textNames = ['q', 'prefix', ...fieldNames] as const
+type SingleName = 'q' | (typeof filterNames)[number]
 
+const LABEL_FORMS = 'KEY, KEY=VALUE, !KEY or KEY!=VALUE'
 const NOT_DECIMAL = 'must be a plain decimal integer'
 /** Longest part of a key that a message shows. */
 const SHOWN_CHARACTERS_MAX = 64
@@ -24,21 +25,26 @@ export function parseFilter({
   lists,
   faults,
 }: Query<SingleName, (typeof repeatableFilterNames)[number]>): Filter | undefined {
-  const filter: Partial<Record<SingleName, string | number>> & { labels?: readonly LabelFilter[] } = {}
-  for (const name of singleNames) {
+  const filter: { -readonly [Name in keyof Filter]: unknown } = {}
+  for (const name of textNames) {
     const text = values[name]
     if (text === undefined) continue
     const field = recordFields.find((one) => one.name === name)
     const value = field === undefined ? text : field.parse(text)
-    const detail = typeof value === 'string' ? checkLength(value) : field?.check(value)
+    const detail =
+      name === 'q' ? faultOfWords(text) : typeof value === 'string' ? checkLength(value) : field?.check(value)
     if (detail !== undefined) faults.push({ field: name, detail })
     else if (field?.isStored(value) === false) faults.push({ field: name, detail: NOT_DECIMAL })
-    else filter[name] = value as string | number
+    else filter[name] = value
+  }
+  if (values.id !== undefined) {
+    const ids = parseIds(values.id)
+    if (typeof ids === 'string') faults.push({ field: 'id', detail: ids })
+    else filter.ids = ids
   }
   const { label: labels = [] } = lists
-  // No record has more, so more of them could only repeat each other or keep nothing.
-  if (labels.length > LABELS_MAX)
-    faults.push({ field: 'label', detail: `must not be given more than ${LABELS_MAX} times` })
+  if (labels.length > FILTER_LABELS_MAX)
+    faults.push({ field: 'label', detail: `must not be given more than ${FILTER_LABELS_MAX} times` })
   else {
     for (const text of labels) {
       const detail = faultOfLabel(text)
@@ -51,15 +57,14 @@ export function parseFilter({
 
 /** The parameters of a filter, each with a `&` after it; '' without a filter. */
 export function formatFilter(filter: Filter = {}): string {
-  const { labels = [] } = filter
-  const singles = singleNames.flatMap((name) => {
+  const { labels = [], ids = [] } = filter
+  const singles = textNames.flatMap((name) => {
     const value = filter[name]
     return value === undefined ? [] : formatParameter(name, value)
   })
-  const repeated = labels.map(({ key, value }) =>
-    formatParameter('label', value === undefined ? key : `${key}=${value}`),
-  )
-  return [...singles, ...repeated].join('')
+  // Their commas stay as they are, so that a link with many is not three times as long.
+  if (ids.length > 0) singles.push(`id=${ids.join(',')}&`)
+  return [...singles, ...labels.map((label) => formatParameter('label', formatLabelFilter(label)))].join('')
 }
 
 function formatParameter(name: string, value: string | number): string {
@@ -74,9 +79,28 @@ function checkLength(text: string): string | undefined {
   return undefined
 }
 
+function faultOfWords(text: string): string | undefined {
+  const count = wordsOf(text).length
+  if (count > FILTER_WORDS_MAX) return `must not have more than ${FILTER_WORDS_MAX} words; these are ${count}`
+  return checkLength(text) ?? (count === 0 ? 'must not be blank' : undefined)
+}
+
+/** Sorted, each once. @returns Or what is wrong. */
+function parseIds(text: string): readonly number[] | string {
+  if (text === '') return 'must not be empty'
+  const parts = text.split(',')
+  const isId = (part: string) => /^[1-9]\d{0,15}$/.test(part) && Number.isSafeInteger(Number(part))
+  if (!parts.every(isId)) return 'must be ids with commas between them, each a plain decimal integer from 1'
+  const ids = [...new Set(parts.map(Number))]
+  if (ids.length > FILTER_IDS_MAX)
+    return `must not have more than ${FILTER_IDS_MAX} ids; these are ${ids.length}`
+  return ids.sort((a, b) => a - b)
+}
+
 function faultOfLabel(text: string): string | undefined {
-  if (text === '') return 'must not be empty; it is KEY or KEY=VALUE'
-  const { key, value = '' } = parseLabelFilter(text)
+  if (text === '') return `must not be empty; it is ${LABEL_FORMS}`
+  const { key, value = '', isWithout } = parseLabelFilter(text)
+  if (isWithout && key.includes('=')) return `must be ${LABEL_FORMS}, not "${shortened(text)}"`
   // A parameter is given several times, so a fault says which one it means.
   const keyFault = faultOfKey(key)
   if (keyFault !== undefined) return `the key "${shortened(key)}" ${keyFault}`

@@ -5,7 +5,7 @@ import type { Sort } from '../store/configuration-index.ts'
 import { fieldNames } from '../store/fields.ts'
 import type { Filter } from '../store/record-filter.ts'
 import { filterNames, formatFilter, parseFilter, repeatableFilterNames } from './filter-query.ts'
-import { filterParameters, filter as parameter } from './parameters.ts'
+import { filterParameters, searchParameter } from './parameters.ts'
 import { checkQuery, parseQuery, type Query } from './query.ts'
 
 /** What a list is asked for. */
@@ -19,7 +19,7 @@ export interface ListQuery {
 
 /** What the OpenAPI document says of them. */
 export const listParameters: readonly Parameter[] = [
-  parameter('q', 'Keeps records in whose name, hostname or username this occurs, in lower case or capitals.'),
+  searchParameter,
   ...filterParameters,
   {
     name: 'sort',

@@ -57,13 +57,14 @@ export const labelsPatchSchema: JsonSchema = {
   additionalProperties: { ...valueSchema, type: ['string', 'null'] },
 }
 
-/** `KEY` or `KEY=VALUE`. */
+/** `KEY`, `KEY=VALUE`, `!KEY` or `KEY!=VALUE`. */
 export const labelFilterSchema: JsonSchema = {
   type: 'string',
   minLength: 1,
-  maxLength: LABEL_KEY_CHARACTERS_MAX + '='.length + LABEL_VALUE_CHARACTERS_MAX,
-  pattern: '^[a-z](?:[a-z0-9._/-]*[a-z0-9])?(?:=[^\\u0000-\\u001f\\u007f-\\u009f]*)?$',
-  examples: ['env', 'env=prod'],
+  maxLength: LABEL_KEY_CHARACTERS_MAX + '!='.length + LABEL_VALUE_CHARACTERS_MAX,
+  pattern:
+    '^(?:![a-z](?:[a-z0-9._/-]*[a-z0-9])?|[a-z](?:[a-z0-9._/-]*[a-z0-9])?(?:!?=[^\\u0000-\\u001f\\u007f-\\u009f]*)?)$',
+  examples: ['env', 'env=prod', '!env', 'env!=prod'],
 }
 
 /** A step takes about a microsecond. */
@@ -74,6 +75,26 @@ const NOT_A_KEY = `is not a label: a key is 1 to ${LABEL_KEY_CHARACTERS_MAX} of 
 /** The value of a label; undefined without it. Keys such as `constructor` are also names of what every object has. */
 export function labelOf(labels: Labels | undefined, key: string): string | undefined {
   return labels !== undefined && Object.hasOwn(labels, key) ? labels[key] : undefined
+}
+
+/** The label that is a list: its value has names of groups, with commas between several. */
+export const GROUP_KEY = 'group'
+
+/** The names of groups in the value of the label `group`, each once. */
+export function groupsIn(value: string): string[] {
+  if (!value.includes(',')) {
+    const only = value.trim()
+    return only === '' ? [] : [only]
+  }
+  const names = value.split(',').map((name) => name.trim())
+  return [...new Set(names.filter((name) => name !== ''))]
+}
+
+/** Whether the value of the label `group` is this text, or has it as a member. */
+export function hasGroup(value: string | undefined, group: string): boolean {
+  if (value === group) return true
+  // Without a look at its parts: most values have no such text in them.
+  return group !== '' && value?.includes(group) === true && groupsIn(value).includes(group)
 }
 
 /** What is wrong with the labels of a caller: with all of them, as `labels`, or with one, as `labels.KEY`. */

@@ -1,24 +1,27 @@
 import type { Configuration } from './configuration.ts'
 import { isBefore, type Sort } from './configuration-index.ts'
 import { type FieldName, type FieldValues, fieldNames } from './fields.ts'
-import { labelOf } from './labels.ts'
+import { GROUP_KEY, hasGroup, type Labels, labelOf } from './labels.ts'
 import type { RecordChange } from './recent-changes.ts'
 
-/** A label that a record must have. */
+/** A label that a record must have, or must not have. */
 export interface LabelFilter {
   readonly key: string
   /** Undefined for any. */
   readonly value: string | undefined
+  readonly isWithout?: true
 }
 
 /** What a list keeps: the records for which everything holds that is given. */
 export type Filter = {
-  /** Occurs in name, hostname or username; upper and lower case are the same. */
+  /** Words: each occurs in name, hostname, username or the value of a label; upper and lower case are the same. */
   readonly q?: string
   /** The name begins with it. */
   readonly prefix?: string
-  /** All of them must be there; at least one. */
+  /** At least one. Of those with one key that a record must have, one suffices; all others must hold. */
   readonly labels?: readonly LabelFilter[]
+  /** Only records with one of these ids; at least one. */
+  readonly ids?: readonly number[]
 } & { readonly [Name in FieldName]?: NonNullable<FieldValues[Name]> }
 
 export type Matcher = (record: Configuration) => boolean
@@ -32,7 +35,7 @@ export interface Stretch {
 
 /** Whether the filter keeps a record. */
 export function matcherOf(filter: Filter): Matcher {
-  const { q, prefix, labels = [] } = filter
+  const { q, prefix, labels = [], ids } = filter
   const matchers: Matcher[] = []
   // The cheapest first.
   for (const field of fieldNames) {
@@ -40,8 +43,12 @@ export function matcherOf(filter: Filter): Matcher {
     if (value !== undefined) matchers.push((record) => record[field] === value)
   }
   if (prefix !== undefined) matchers.push(({ name }) => name.startsWith(prefix))
-  for (const label of labels) matchers.push(labelMatcherOf(label))
-  if (q !== undefined) matchers.push(occurrenceOf(q))
+  if (ids !== undefined) {
+    const wanted = new Set(ids)
+    matchers.push(({ id }) => wanted.has(id))
+  }
+  matchers.push(...labelMatchersOf(labels))
+  if (q !== undefined) for (const word of wordsOf(q)) matchers.push(occurrenceOf(word))
   const [first, ...others] = matchers
   if (first === undefined) return () => true
   return others.length === 0 ? first : (record) => first(record) && others.every((matches) => matches(record))
@@ -80,22 +87,71 @@ export function stretchOf(filter: Filter, sort: Sort | undefined): Stretch | und
   }
 }
 
+/** One for each key that a record must have, and one for each label that it must not have. */
+function labelMatchersOf(labels: readonly LabelFilter[]): Matcher[] {
+  const without = labels.filter(({ isWithout }) => isWithout).map(labelMatcherOf)
+  const byKey = Map.groupBy(
+    labels.filter(({ isWithout }) => !isWithout),
+    ({ key }) => key,
+  )
+  const wanted = Array.from(byKey.values(), (ofKey) => ofKey.map(labelMatcherOf)).map(anyOf)
+  return [
+    ...wanted,
+    ...without.map(
+      (matches): Matcher =>
+        (record) =>
+          !matches(record),
+    ),
+  ]
+}
+
+function anyOf(matchers: readonly Matcher[]): Matcher {
+  const [first, ...others] = matchers
+  if (first !== undefined && others.length === 0) return first
+  return (record) => matchers.some((matches) => matches(record))
+}
+
+/** Whether a record has the label. */
 function labelMatcherOf({ key, value }: LabelFilter): Matcher {
   if (value === undefined) return ({ labels }) => labelOf(labels, key) !== undefined
+  if (key === GROUP_KEY) return ({ labels }) => hasGroup(labelOf(labels, key), value)
   return ({ labels }) => labelOf(labels, key) === value
 }
 
-function occurrenceOf(q: string): Matcher {
-  const text = q.toLowerCase()
-  // V8 makes a short text lower in some 20 ns: less than a look whether that is needed.
-  return ({ name, hostname, username }) =>
-    name.toLowerCase().includes(text) ||
-    hostname.toLowerCase().includes(text) ||
-    username.toLowerCase().includes(text)
+/** The words of `q`, which white space separates. */
+export function wordsOf(q: string): string[] {
+  return q.split(/\s+/).filter((word) => word !== '')
 }
 
-/** Reads `KEY` or `KEY=VALUE`. */
+function occurrenceOf(word: string): Matcher {
+  const text = word.toLowerCase()
+  // V8 makes a short text lower in some 20 ns: less than a look whether that is needed.
+  return ({ name, hostname, username, labels }) =>
+    name.toLowerCase().includes(text) ||
+    hostname.toLowerCase().includes(text) ||
+    username.toLowerCase().includes(text) ||
+    (labels !== undefined && occursInValue(labels, text))
+}
+
+/** @param text In lower case. */
+function occursInValue(labels: Labels, text: string): boolean {
+  for (const key in labels) if (labels[key]?.toLowerCase().includes(text)) return true
+  return false
+}
+
+/** Reads `KEY`, `KEY=VALUE`, `!KEY` or `KEY!=VALUE`. */
 export function parseLabelFilter(text: string): LabelFilter {
+  if (text.startsWith('!')) return { key: text.slice(1), value: undefined, isWithout: true }
   const at = text.indexOf('=')
-  return at < 0 ? { key: text, value: undefined } : { key: text.slice(0, at), value: text.slice(at + 1) }
+  if (at < 0) return { key: text, value: undefined }
+  const value = text.slice(at + 1)
+  return text[at - 1] === '!'
+    ? { key: text.slice(0, at - 1), value, isWithout: true }
+    : { key: text.slice(0, at), value }
+}
+
+/** As `parseLabelFilter` reads it. */
+export function formatLabelFilter({ key, value, isWithout }: LabelFilter): string {
+  if (value === undefined) return isWithout ? `!${key}` : key
+  return `${key}${isWithout ? '!=' : '='}${value}`
 }

@@ -9,7 +9,7 @@ const record = {
   hostname: 'h.example.net',
   port: 22,
   username: 'ops',
-  labels: { env: 'a=b', empty: '' },
+  labels: { env: 'a=b', empty: '', group: 'web, db,,' },
 }
 const change = { kind: 'added', configuration: record } as const
 
@@ -36,6 +36,27 @@ describe('whether a change concerns a list', () => {
         ['label', 'empty='],
       ],
     ],
+    [
+      '',
+      [
+        ['label', 'env=other'],
+        ['label', 'group=x'],
+        ['label', 'env=a=b'],
+        ['label', 'group=db'],
+      ],
+    ],
+    [
+      '',
+      [
+        ['label', '!absent'],
+        ['label', 'env!=a'],
+        ['label', 'absent!='],
+        ['label', 'group!=x'],
+      ],
+    ],
+    ['', [['label', 'group=web, db,,']]],
+    ['', [['id', '3,1']]],
+    ['A=B  we\tops', []],
   ]
   for (const [q, filters] of kept)
     it(`yes: ${q} ${filters.join(' ')}`, () => assert.equal(concerns({ q, filters }, change), true))
@@ -50,6 +71,15 @@ describe('whether a change concerns a list', () => {
     ['', [['label', 'env=a']]],
     ['', [['label', 'toString']]],
     ['', [['label', 'env=']]],
+    ['', [['label', '!env']]],
+    ['', [['label', 'env!=a=b']]],
+    ['', [['label', 'empty!=']]],
+    ['', [['label', 'group!=db']]],
+    ['', [['label', 'group=']]],
+    ['', [['label', 'group=d']]],
+    ['', [['id', '11,2']]],
+    ['web root', []],
+    ['empty', []],
   ]
   for (const [q, filters] of left)
     it(`no: ${q} ${filters.join(' ')}`, () => assert.equal(concerns({ q, filters }, change), false))

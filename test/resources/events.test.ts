@@ -213,6 +213,10 @@ describe('GET /v1/events', () => {
       ['label=env=', 'modified b, removed b'],
       ['label=env&label=constructor', 'added a, modified a, modified a'],
       ['label=env=test&name=b', 'modified b, modified b'],
+      ['label=env=prod&label=env=', 'added a, modified a, modified b, removed b'],
+      ['label=!env', 'added b, modified b, modified a'],
+      ['label=env!=test&name=a', 'added a, modified a, modified a'],
+      ['id=2', 'added b, modified b, modified b, removed b'],
       ['label=valueof', ''],
     ]
     for (const [query, expected] of cases) {
@@ -253,6 +257,7 @@ describe('GET /v1/events', () => {
     assert.deepEqual(await fieldsOf('?prefix=&name=&port=022&hostname=&username='), [
       ...['prefix', 'name', 'hostname', 'port', 'username'],
     ])
+    for (const id of ['id=', 'id=x', 'id=1&id=2']) assert.deepEqual(await fieldsOf(`?${id}`), ['id'], id)
     for (const label of ['label=', 'label=Env', 'label=a=%00', `label=a=${'x'.repeat(256)}`])
       assert.deepEqual(await fieldsOf(`?name=a&${label}`), ['label'], label)
     for (const port of ['0', '65536', '-1', '1e3'])

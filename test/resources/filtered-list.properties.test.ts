@@ -48,13 +48,15 @@ const texts = [
   '+ ',
   '__proto__',
 ]
-const labelKeys = ['a', 'constructor', 'valueof', 'e/n.v-1'] as const
-const labelValues = ['', '=', 'a', 'b=', '😀'] as const
+const labelKeys = ['a', 'constructor', 'valueof', 'e/n.v-1', 'group'] as const
+const labelValues = ['', '=', 'a', 'b=', '😀', 'a,b=', ' a , , B', ',', '!='] as const
 const hostile = texts.flatMap((name, i): NewConfiguration[] => [
   draft(name, { hostname: texts[(i * 7) % 5] ?? '', port: 1 + (i % 3), username: texts[(i * 3) % 20] ?? '' }),
   draft(`l-${name}`, {
     labels: Object.fromEntries(
-      labelKeys.slice(0, i % 5).map((key, j) => [key, labelValues[(i + j) % labelValues.length] ?? '']),
+      labelKeys
+        .slice((i >> 2) % 3, i % 6)
+        .map((key, j) => [key, labelValues[(i + j) % labelValues.length] ?? '']),
     ),
   }),
   draft(`${name}${texts[(i * 11 + 1) % 20]}`, { hostname: 'A', port: 65_535, username: 'Root' }),
@@ -106,8 +108,12 @@ describe('a list with filters', () => {
               fc.constantFrom(...labelKeys),
               fc.option(fc.constantFrom(...labelValues), { nil: undefined }),
             )
-            .map(([key, value]) => (value === undefined ? key : `${key}=${value}`)),
-          { minLength: 1, maxLength: 3 },
+            .chain(([key, value]) =>
+              fc.constantFrom(
+                ...(value === undefined ? [key, `!${key}`] : [`${key}=${value}`, `${key}!=${value}`]),
+              ),
+            ),
+          { minLength: 1, maxLength: 4 },
         ),
       ),
       sort: fc.constantFrom(...sorts),
@@ -176,9 +182,7 @@ function askerOf(drafts: readonly NewConfiguration[]) {
     const query = pages === undefined ? others : [...others, `page=${pages[0]}`, `per_page=${pages[1]}`]
     const reply = await list(requestOf({}, '', query.join('&')))
 
-    const kept = records.filter(
-      (record) => isKept(record, filter) && labels.every((label) => hasLabel(record, label)),
-    )
+    const kept = records.filter((record) => isKept(record, filter) && areLabelsKept(record, labels))
     const field = fields.find((one) => sort === one || sort === `-${one}`)
     if (field !== undefined) {
       const direction = sort === field ? 1 : -1
@@ -207,10 +211,11 @@ function askerOf(drafts: readonly NewConfiguration[]) {
 }
 
 function isKept(record: NewConfiguration, { q, prefix, port, ...equal }: Wish): boolean {
-  const { name, hostname, username } = record
-  const text = q?.toLowerCase() ?? ''
+  const { name, hostname, username, labels = {} } = record
+  const words = (q ?? '').toLowerCase().split(/\s/u)
+  const texts = [name, hostname, username, ...Object.values(labels)]
   return (
-    [name, hostname, username].some((value) => value.toLowerCase().includes(text)) &&
+    words.every((word) => texts.some((value) => value.toLowerCase().includes(word))) &&
     name.startsWith(prefix ?? '') &&
     (port === undefined || record.port === Number(port)) &&
     (equal.name ?? name) === name &&
@@ -219,9 +224,20 @@ function isKept(record: NewConfiguration, { q, prefix, port, ...equal }: Wish): 
   )
 }
 
-function hasLabel({ labels = {} }: NewConfiguration, label: string): boolean {
-  const has = Object.entries(labels)
-  return has.some(([key, value]) => label === key || label === `${key}=${value}`)
+function areLabelsKept({ labels = {} }: NewConfiguration, wanted: readonly string[]): boolean {
+  // All filters that keep this record: each has the form of a label that it has, or lacks.
+  const has = Object.entries(labels).flatMap(([key, value]) => {
+    const members = key === 'group' ? value.split(',').map((member) => member.trim()) : []
+    return [key, `${key}=${value}`, ...members.filter(Boolean).map((member) => `${key}=${member}`)]
+  })
+  const isWithout = (label: string) => /^(?:!|[^=]*!=)/.test(label)
+  const keys = new Set(wanted.filter((label) => !isWithout(label)).map((label) => label.split('=')[0]))
+  return (
+    wanted.filter(isWithout).every((label) => !has.includes(label.replace('!', ''))) &&
+    [...keys].every((key) =>
+      wanted.some((label) => !isWithout(label) && label.split('=')[0] === key && has.includes(label)),
+    )
+  )
 }
 
 /** The parameters that were refused. */

@@ -30,6 +30,9 @@ describe('a list with filters, over HTTP', async () => {
       labels: { tier: 'a=b', constructor: '', group: 'l' },
     },
     { name: 'l2', hostname: 'l', port: 1, username: 'l', labels: { tier: '', 'a/b': 'ü', group: 'l' } },
+    draft('g1', { hostname: 'l', port: 7, labels: { group: ' staff , GW,,staff', other: 'x,y' } }),
+    draft('g2', { hostname: 'l', port: 7, labels: { group: 'staff', other: 'y' } }),
+    draft('g3', { hostname: 'l', port: 7, labels: { group: '' } }),
   ]
   for (const body of records) assert.equal((await ask('POST', path, { body })).status, 200)
 
@@ -58,8 +61,46 @@ describe('a list with filters, over HTTP', async () => {
     ['label=tier=a=b', ['l1']],
     ['label=tier%3Da%3Db&label=constructor', ['l1']],
     ['label=a/b=%C3%BC', ['l2']],
-    ['label=tier=&label=tier=a=b', []],
-    ['label=group&label=group=l&label=group&sort=-name', ['l2', 'l1']],
+    ['label=tier=&label=tier=a=b', ['l1', 'l2']],
+    ['label=tier=&label=tier=a=b&label=constructor', ['l1']],
+    ['label=tier=none&label=tier', ['l1', 'l2']],
+    ['label=tier=none&label=tier=other', []],
+    ['label=!group&prefix=l', []],
+    ['label=!tier&label=group', ['g1', 'g2', 'g3']],
+    ['label=tier!=&port=1', ['l1']],
+    ['label=tier!=&prefix=g', ['g1', 'g2', 'g3']],
+    ['label=tier!=a=b&label=tier', ['l2']],
+    ['label=tier!=a!=b&label=tier', ['l1', 'l2']],
+    ['label=tier!=&label=tier!=a=b&label=group', ['g1', 'g2', 'g3']],
+    ['label=!hasownproperty&label=!group&name=web1', ['web1']],
+    ['label=group=staff', ['g1', 'g2']],
+    ['label=group=GW', ['g1']],
+    ['label=group=gw', []],
+    ['label=group=sta', []],
+    ['label=group=+staff+', []],
+    ['label=group=+staff+,+GW,,staff', ['g1']],
+    ['label=group=staff,GW', []],
+    ['label=group=', ['g3']],
+    ['label=group!=staff&label=group', ['l1', 'l2', 'g3']],
+    ['label=group!=&prefix=g', ['g1', 'g2']],
+    ['label=group=GW&label=group=l', ['l1', 'l2', 'g1']],
+    ['label=other=y', ['g2']],
+    ['label=other!=y&prefix=g', ['g1', 'g3']],
+    ['q=STAFF', ['g1', 'g2']],
+    ['q=%C3%9C', ['l2']],
+    ['q=tier', []],
+    ['q=web+22', []],
+    ['q=deploy+WEB2', ['Web2']],
+    ['q=%09web%C2%A0deploy%0A+net', ['web1', 'Web2']],
+    ['q=staff+ops+gw', ['g1']],
+    ['q=staff+a=b', []],
+    [`q=${Array.from({ length: 16 }, () => 'l').join('+')}`, ['web1', 'Web2', 'l1', 'l2', 'g1', 'g2', 'g3']],
+    ['id=1', ['web1']],
+    ['id=7,2,7,1,999999999,9007199254740991', ['web1', 'Web2', 'g1']],
+    ['id=2,1&sort=-name', ['web1', 'Web2']],
+    ['id=1,2%2C3&port=22', ['web1', 'db & <more>']],
+    ['id=7,8&label=group=GW&q=g1&name=g1', ['g1']],
+    ['label=group=x&label=group=l&label=group=x&sort=-name', ['l2', 'l1']],
     ['label=group&name=l2&prefix=l&q=L&port=1', ['l2']],
     ['label=group&name=web1', []],
     ['label=constructor', ['l1']],
@@ -113,7 +154,32 @@ describe('a list with filters, over HTTP', async () => {
     [Array.from({ length: 33 }, () => 'label=A').join('&'), ['label']],
     ['port=22&port=22', ['port']],
     ['Q=a', ['Q']],
-    ['id=1', ['id']],
+    ['id=', ['id']],
+    ['id=0', ['id']],
+    ['id=01', ['id']],
+    ['id=1,', ['id']],
+    ['id=,1', ['id']],
+    ['id=1,,2', ['id']],
+    ['id=1;2', ['id']],
+    ['id=1+', ['id']],
+    ['id=-1', ['id']],
+    ['id=1e3', ['id']],
+    ['id=9007199254740992', ['id']],
+    ['id=x', ['id']],
+    ['id=1&id=2', ['id']],
+    [`id=${Array.from({ length: 1001 }, (_, i) => i + 1).join(',')}`, ['id']],
+    ['q=+', ['q']],
+    ['q=%09%C2%A0%0A', ['q']],
+    [`q=${Array.from({ length: 17 }, () => 'l').join('+')}`, ['q']],
+    ['label=!', ['label']],
+    ['label=!a=b', ['label']],
+    ['label=!!a', ['label']],
+    ['label=!=a', ['label']],
+    ['label=!A', ['label']],
+    ['label=a!', ['label']],
+    ['label=A!=b', ['label']],
+    ['label=a!=%00', ['label']],
+    ['lable=env&label=env', ['lable']],
     ['q=&sort=x&page=0&port=x', ['q', 'port', 'sort', 'per_page']],
   ]
   for (const [query, fields] of faults) {
@@ -132,6 +198,8 @@ describe('a list with filters, over HTTP', async () => {
     const [key, value] = await at('label=ok&label=Env=1&label=env=%00')
     assert.match(key ?? '', /^the key "Env" is not a label: a key is 1 to 63 of /)
     assert.equal(value, 'the value of "env" must not hold control characters')
+    const [negative] = await at('label=!env=prod')
+    assert.equal(negative, 'must be KEY, KEY=VALUE, !KEY or KEY!=VALUE, not "!env=prod"')
     const [long] = await at(`label=${'Z'.repeat(1000)}`)
     assert.match(long ?? '', /^the key "Z{64}…" is not a label/)
     assert.deepEqual(await at(Array.from({ length: 33 }, () => 'label=a').join('&')), [
@@ -146,6 +214,14 @@ describe('a list with filters, over HTTP', async () => {
     assert.equal(first, `<${path}?${kept}&page=0&per_page=1>; rel="first"`)
     const followed = await ask('GET', /<([^>]*)>/.exec(first ?? '')?.[1] ?? '')
     assert.deepEqual(namesIn(followed), ['l2'])
+  })
+
+  it('has links that keep ids and negative forms', async () => {
+    const answer = await ask('GET', `${path}?label=!a&id=9,7&page=0&per_page=1&label=group!%3D&q=g++staff`)
+    const kept = 'q=g%20%20staff&id=7,9&label=!a&label=group!%3D'
+    const [first] = String(answer.headers.link).split(',<')
+    assert.match(String(answer.headers.link), /^<[^>]+>; rel="first"/)
+    assert.equal(/<([^>]*)>/.exec(first ?? '')?.[1], `${path}?${kept}&page=0&per_page=1`)
   })
 
   it('has links that keep every parameter', async () => {

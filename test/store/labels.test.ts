@@ -12,6 +12,8 @@ import {
   areSameLabels,
   changedLabels,
   faultsOfLabels,
+  groupsIn,
+  hasGroup,
   labelOf,
   mergeLabels,
   sharedLabels,
@@ -31,6 +33,21 @@ function faultsOf(parse: typeof parseNewConfiguration | typeof parseConfiguratio
     return error.faults.map(({ field, detail }) => `${field} ${detail}`)
   }
 }
+
+describe('the label group', () => {
+  it('has members, with commas between them', () => {
+    assert.deepEqual(groupsIn('web'), ['web'])
+    assert.deepEqual(groupsIn(' web ,db one,,web, '), ['web', 'db one'])
+    for (const none of ['', ' ', ',', ' , ,']) assert.deepEqual(groupsIn(none), [])
+  })
+
+  it('is a member, or the whole text', () => {
+    for (const group of ['web', 'db', ' web,db', '']) assert.equal(hasGroup(group && ' web,db', group), true)
+    for (const group of ['we', 'WEB', ' web', 'web,db', '', ','])
+      assert.equal(hasGroup(' web,db', group), false, group)
+    assert.equal(hasGroup(undefined, ''), false)
+  })
+})
 
 describe('the rules of labels', () => {
   const good: Record<string, unknown> = {

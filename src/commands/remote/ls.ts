@@ -36,25 +36,28 @@ const HEADINGS = [...fieldNames, 'labels'].map((name) => name.toUpperCase())
 /** Prints the records of one moment while they come, however many they are. */
 export const lsCommand = defineCommand({
   name: 'ls',
-  operands: '[TEXT]',
-  summary: 'list records, or those with a text in them',
+  operands: '[TEXT…]',
+  operandsMax: Number.POSITIVE_INFINITY,
+  summary: 'list records, or those with some words in them',
   examples: [
     ['connbook ls', 'in a pipe with tabs, not as a table'],
-    ['connbook ls web --sort hostname', 'those with "web" in them'],
+    ['connbook ls web prod --sort hostname', 'those with "web" and "prod" in them'],
     ['connbook ls --label env=prod --names', 'names alone'],
+    ['connbook ls --label env=a --label env=b', 'one or the other'],
   ],
   server: 'running',
   flags: [...clientFlags, 'sort', ...filterFlags, 'json', 'names'],
   exitCodes: clientExitCodes,
   async run(input, context) {
-    const {
-      options,
-      operands: [text],
-    } = input
+    const { options, operands: texts } = input
     const { json, names } = options
     if (json && names) throw new UsageError('Give --json or --names, not both')
     const client = await connect(input, context, 'ls')
-    const query = { q: text, sort: options.sort, ...filterValues(options) }
+    const query = {
+      q: texts.length === 0 ? undefined : texts.join(' '),
+      sort: options.sort,
+      ...filterValues(options),
+    }
     const path = listPath(query)
     const { style, print } = context
     const form = json ? jsonForm : names ? nameForm : style.isTerminal ? undefined : tabForm

@@ -55,6 +55,10 @@ describe('connbook ls', { timeout: 300_000 }, () => {
     assert.equal(await names('--username', 'deploy'), 'web1\napp & co\n')
     assert.equal(await names('--label', 'env=prod'), 'db1\napp & co\n')
     assert.equal(await names('--label', 'env', '--label', 'group=db'), 'db1\n')
+    assert.equal(await names('--label', 'env=prod', '--label', 'env=test', '--label', '!group'), 'app & co\n')
+    assert.equal(await names('--label', 'env!=prod'), 'web1\n')
+    assert.equal(await names('prod', 'DB1'), 'db1\n')
+    assert.equal(await names('prod 22', 'app'), '')
   })
 
   it('names what is not valid by what was typed', async (t) => {
