@@ -13,6 +13,8 @@ export const clientVariables = {
 } as const
 
 const LIST = '/configurations/'
+/** The path of keys and values of labels. */
+export const LABELS = '/v1/labels'
 
 /** The address of a server. */
 export interface Endpoint {

@@ -34,7 +34,10 @@ ${isSafe}_connbook() {
     COMPREPLY=()
   else
     COMPREPLY=("\${lines[@]:1}")
+    # A value goes on behind it.
+    [[ \${COMPREPLY[0]-} == *= ]] && compopt -o nospace
   fi
+  return 0
 }
 complete -F _connbook connbook
 `
@@ -51,7 +54,9 @@ ${isSafe}_connbook() {
     _files
   else
     shift lines
-    compadd -- "\${(@)lines}"
+    local -a suffix
+    [[ \${lines[1]-} == *= ]] && suffix=(-S '')
+    compadd "\${(@)suffix}" -- "\${(@)lines}"
   fi
 }
 if [[ $funcstack[1] == _connbook ]]; then
@@ -99,6 +104,10 @@ complete -c connbook -f -a '(__connbook_complete)'
 /** The script for each shell, which its user installs once. */
 export const completionScripts: Readonly<Record<(typeof shells)[number], string>> = { bash, zsh, fish }
 
+/** The forms of a value with labels, by the placeholder of its flag: to set one, to remove one, or to filter. */
+export const labelForms = { 'KEY=VALUE': 'set', KEY: 'key', 'KEY[=VALUE]': 'filter' } as const
+export type LabelForm = (typeof labelForms)[keyof typeof labelForms]
+
 /** What can stand at a place of a command line. */
 export type Completion =
   | { readonly kind: 'words'; readonly words: readonly string[] }
@@ -110,6 +119,16 @@ export type Completion =
       readonly words: readonly string[]
       /** Whether a name may begin with `-`; then it is not taken for a flag. */
       readonly areFlagsOver: boolean
+    }
+  /** Keys and values of labels. */
+  | {
+      readonly kind: 'labels'
+      readonly command: Command
+      /** Those that are complete, with their values. */
+      readonly words: readonly string[]
+      readonly form: LabelForm
+      /** What stands before them in the word: empty, or `--label=`. */
+      readonly start: string
     }
 
 export const shells = ['bash', 'zsh', 'fish'] as const
@@ -164,12 +183,13 @@ function inCommand(
     } else if (word === '--') areFlagsOver = true
     else if (placeholderOf(flagOf(word)) !== undefined) unvalued = flagOf(word)
   }
-  if (unvalued !== undefined) return valuesOf(unvalued, '')
+  // Without its flag, which has no value yet.
+  if (unvalued !== undefined) return valuesOf(unvalued, '', command, words.slice(0, -1))
   if (areFlagsOver || !last.startsWith('-'))
     return operandOf(command, words, operands, areFlagsOver, commands)
   const [name = ''] = last.split('=', 1)
   const valued = last.includes('=') ? flagOf(name) : undefined
-  if (valued !== undefined) return valuesOf(valued, `${name}=`)
+  if (valued !== undefined) return valuesOf(valued, `${name}=`, command, words)
   const left = flags.filter(({ usage, isList }) => isList || !words.includes(firstWordOf(usage)))
   return wordsOf([...left.map(({ usage }) => firstWordOf(usage)), '--help'])
 }
@@ -204,9 +224,19 @@ function placeholderOf(flag: FlagDescription | undefined): string | undefined {
   return flag?.usage.split(' ')[1]
 }
 
-function valuesOf(flag: FlagDescription, start: string): Completion {
+function valuesOf(
+  flag: FlagDescription,
+  start: string,
+  command: Command,
+  words: readonly string[],
+): Completion {
   if (flag.choices.length > 0) return wordsOf(flag.choices.map((choice) => start + choice))
-  return PATH.test(placeholderOf(flag) ?? '') ? { kind: 'files' } : nothing
+  const placeholder = placeholderOf(flag) ?? ''
+  if (Object.hasOwn(labelForms, placeholder)) {
+    const form = labelForms[placeholder as keyof typeof labelForms]
+    return { kind: 'labels', command, words, form, start }
+  }
+  return PATH.test(placeholder) ? { kind: 'files' } : nothing
 }
 
 function wordsOf(words: readonly string[]): Completion {

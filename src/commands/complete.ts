@@ -1,4 +1,5 @@
-import { clientVariables, listPath } from '../client/endpoint.ts'
+import type { Client } from '../client/client.ts'
+import { clientVariables, LABELS, listPath, queryOf } from '../client/endpoint.ts'
 import { linesOf } from '../command-line/columns.ts'
 import { type CommandContext, defineCommand } from '../command-line/command.ts'
 import { parseCommandLine } from '../command-line/command-line.ts'
@@ -11,7 +12,7 @@ import { escapeHidden } from '../text.ts'
 import { commands } from './commands.ts'
 import { connect } from './remote/connect.ts'
 
-/** How long the completion of a shell waits for the names of records. */
+/** How long the completion of a shell waits for the server. */
 const COMPLETION_MS = 300
 
 const UNQUOTED_SPECIAL = /[^\p{L}\p{N}_%+,./:@=-]/gu
@@ -40,40 +41,79 @@ export const completeCommand = defineCommand({
     const completion = completionOf(commands, words, last.text)
     if (completion.kind === 'files' || typed?.isRedirection)
       return void (await inform(context.print, 'files\n'))
-    const found =
-      completion.kind === 'words' ? completion.words : await namesOf(completion, last.text, context)
+    const found = await wordsOf(completion, last.text, context)
     const fitting = found.filter((word) => word.startsWith(last.text))
     const spelled = shell === 'bash' ? fitting.map((word) => spellForBash(word, last)) : fitting
     await inform(context.print, linesOf(['words', ...spelled]))
   },
 })
 
-/** The names of records that begin so: the first ones, and the last one, so that a shell finds what all have in common. */
-async function namesOf(
-  { command, words, areFlagsOver }: Extract<Completion, { kind: 'records' }>,
-  prefix: string,
+type Asked = Exclude<Completion, { kind: 'files' | 'words' }>
+
+/** @param last What is typed of the word. */
+async function wordsOf(
+  completion: Exclude<Completion, { kind: 'files' }>,
+  last: string,
   { environment }: CommandContext,
-): Promise<string[]> {
+): Promise<readonly string[]> {
+  if (completion.kind === 'words') return completion.words
+  const { command, words } = completion
   const signal = AbortSignal.timeout(limitMs(environment))
   try {
     const expanded = words.map((word) => expandHome(word, environment))
     const input = parseCommandLine(expanded, environment, command.flags)
     const options = { ...input.options, noRetry: true }
     const client = await connect({ ...input, options }, { environment }, 'complete')
-    const ask = async (sort: string, count: number) => {
-      const query = { prefix: prefix === '' ? undefined : prefix, sort, page: 0, per_page: count }
-      return namesIn(await client.askJson({ method: 'GET', path: listPath(query) }, signal))
-    }
-    const [first, last] = await Promise.all([ask('name', PAGE_RECORDS_MAX), ask('-name', 1)])
-    // Neither what a terminal would not show as it is, nor what would be taken for a flag.
-    const isOffered = (name: string) => escapeHidden(name) === name && (areFlagsOver || !name.startsWith('-'))
-    const names = [...new Set([...first, ...last])].filter(isOffered)
-    // A shell takes a name that is alone; here others may stand before it.
-    return first.length === PAGE_RECORDS_MAX && names.length === 1 ? [] : names
+    const ask = (path: string) => client.askJson({ method: 'GET', path }, signal)
+    return completion.kind === 'records'
+      ? await namesOf(completion, last, ask)
+      : await labelWordsOf(completion, last, ask)
   } catch (error) {
     if (error instanceof ConnbookError) return []
     throw error
   }
+}
+
+type Ask = (path: string) => ReturnType<Client['askJson']>
+
+/** The names of records that begin so: the first ones, and the last one, so that a shell finds what all have in common. */
+async function namesOf(
+  { areFlagsOver }: Extract<Asked, { kind: 'records' }>,
+  prefix: string,
+  ask: Ask,
+): Promise<string[]> {
+  const askSorted = async (sort: string, count: number) => {
+    const query = { prefix: prefix === '' ? undefined : prefix, sort, page: 0, per_page: count }
+    return namesIn(await ask(listPath(query)))
+  }
+  const [first, last] = await Promise.all([askSorted('name', PAGE_RECORDS_MAX), askSorted('-name', 1)])
+  const isOffered = (name: string) => isShownAsItIs(name) && (areFlagsOver || !name.startsWith('-'))
+  const names = [...new Set([...first, ...last])].filter(isOffered)
+  // A shell takes a name that is alone; here others may stand before it.
+  return first.length === PAGE_RECORDS_MAX && names.length === 1 ? [] : names
+}
+
+/** Keys, with `=` where a value can follow, or the values of the key that is typed; the most frequent ones. */
+async function labelWordsOf(
+  { form, start }: Extract<Asked, { kind: 'labels' }>,
+  last: string,
+  ask: Ask,
+): Promise<string[]> {
+  const typed = last.slice(start.length)
+  const [, key = '', operator] = /^([^=]*?)(!?=)/s.exec(typed) ?? []
+  if (operator === undefined) {
+    const isWithout = form === 'filter' && typed.startsWith('!')
+    const spelled = (key: string) => (isWithout ? `!${key}` : form === 'key' ? key : `${key}=`)
+    return labelsIn(await ask(LABELS)).map(({ key }) => start + spelled(key))
+  }
+  if (form === 'key' || (operator === '!=' && form !== 'filter')) return []
+  const found = labelsIn(await ask(LABELS + queryOf({ label: [key] }))).find((label) => label.key === key)
+  return (found?.values ?? []).map((value) => start + key + operator + value)
+}
+
+/** Whether a terminal shows it as it is. */
+function isShownAsItIs(text: string): boolean {
+  return escapeHidden(text) === text
 }
 
 /** COMPLETION_MS, unless the variable says otherwise. */
@@ -84,6 +124,20 @@ function limitMs({ [clientVariables.completionMs]: text = '' }: NodeJS.ProcessEn
 /** As a shell will do when the line is run. */
 function expandHome(word: string, { HOME }: NodeJS.ProcessEnv): string {
   return HOME !== undefined && word.startsWith('~/') ? HOME + word.slice(1) : word
+}
+
+/** Keys and values of labels in an answer, but for those that a terminal does not show as they are. */
+function labelsIn(answered: unknown): { readonly key: string; readonly values: readonly string[] }[] {
+  const listIn = (input: unknown, member: string): Record<string, unknown>[] => {
+    const list = isObject(input) ? input[member] : undefined
+    return Array.isArray(list) ? list.filter(isObject) : []
+  }
+  return listIn(answered, 'labels').flatMap((label) => {
+    const { key } = label
+    if (typeof key !== 'string' || !isShownAsItIs(key)) return []
+    const values = listIn(label, 'values').flatMap(({ value }) => (typeof value === 'string' ? value : []))
+    return { key, values: values.filter(isShownAsItIs) }
+  })
 }
 
 function namesIn(answered: unknown): string[] {

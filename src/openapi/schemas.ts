@@ -12,6 +12,7 @@ import {
 } from '../limits.ts'
 import { MOMENTS_MAX } from '../metrics/recent-figures.ts'
 import { recordFields } from '../store/fields.ts'
+import { LABEL_KEYS_LISTED_MAX, LABEL_VALUES_LISTED_MAX } from '../store/label-counts.ts'
 import { labelsPatchSchema, labelsSchema } from '../store/labels.ts'
 
 const fieldSchemas = Object.fromEntries(recordFields.map(({ name, schema }) => [name, schema]))
@@ -188,6 +189,25 @@ export const schemas = {
       required: ['dry_run', ...Object.keys(counts), 'names', 'read'],
     },
   ),
+  LabelCounts: object({
+    labels: {
+      type: 'array',
+      maxItems: LABEL_KEYS_LISTED_MAX,
+      description: 'The most frequent first.',
+      items: object({
+        key: { type: 'string' },
+        count: { ...count, description: 'Records with the label.' },
+        values: {
+          type: 'array',
+          maxItems: LABEL_VALUES_LISTED_MAX,
+          description: 'The most frequent first. Of `group`, each member of its list.',
+          items: object({ value: { type: 'string' }, count }),
+        },
+        more: { ...count, description: 'Other values.' },
+      }),
+    },
+    more: { ...count, description: 'Other keys.' },
+  }),
   ImportForm: object(
     {
       encoding: { type: 'string', enum: [...importEncodings] },

@@ -8,6 +8,7 @@ import { exporting } from './export.ts'
 import { health } from './health.ts'
 import { history } from './history.ts'
 import { importing } from './import.ts'
+import { labelCounts } from './label-counts.ts'
 import { metadata } from './metadata.ts'
 import { metrics } from './metrics.ts'
 import { openApi } from './openapi.ts'
@@ -20,7 +21,7 @@ import { token } from './token.ts'
 /** In the order of the manual's table of calls. */
 const resources: readonly Resource[] = [
   ...[session, token, metadata, account],
-  ...[configurations, events, history, exporting, importing],
+  ...[configurations, labelCounts, events, history, exporting, importing],
   ...[health, metrics, status, openApi, webConsole],
 ]
 

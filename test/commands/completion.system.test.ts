@@ -60,10 +60,10 @@ const shells: Readonly<Record<string, Shell>> = {
   },
 }
 
-async function addNames(service: TestService, all: readonly string[]) {
+async function addNames(service: TestService, all: readonly string[], labels = {}) {
   const authorization = await service.bearer()
   for (const name of all) {
-    const body = JSON.stringify({ name, hostname: 'h.example', port: 22, username: 'ops' })
+    const body = JSON.stringify({ name, hostname: 'h.example', port: 22, username: 'ops', labels })
     const answer = await service.call('/configurations/', {
       method: 'POST',
       headers: { authorization },
@@ -124,6 +124,7 @@ describe('connbook completion', { timeout: 300_000 }, () => {
         service,
         names.map(([, name]) => name),
       )
+      await addNames(service, ['labelled'], { tier: 'prod x' })
       const token = (await service.bearer()).replace('Bearer ', '')
       // On a busy machine the usual limit would leave names out.
       const environment = {
@@ -134,6 +135,12 @@ describe('connbook completion', { timeout: 300_000 }, () => {
       const { run, folder } = await openShell(t, shell, environment)
       for (const [typed, name] of names) {
         assert.equal(await run(`connbook get --field name ${typed}\t`), `${name}\n`)
+      }
+      for (const [typed, name] of [
+        ['tier=', 'labelled'],
+        ['ti\tpr', 'labelled'],
+      ]) {
+        assert.equal(await run(`connbook ls --names --label ${typed}\t`), `${name}\n`)
       }
       assert.equal(await ifPresent(readFile(join(folder, 'pwned'))), undefined)
     })

@@ -62,6 +62,46 @@ describe('connbook completion', { timeout: 300_000 }, () => {
     assert.deepEqual(await namesOf(server, ['get', 'z']), ['z'])
   })
 
+  it('gives keys of labels, with = where a value follows, and values of the key that is typed', async (t) => {
+    const service = await start(t)
+    const ask = createClient(service.url, { Authorization: await service.bearer() })
+    const add = async (name: string, labels: object) => {
+      const answer = await ask('POST', '/configurations/', { body: { ...draft(name), labels } })
+      assert.equal(answer.status, 200)
+    }
+    await add('a', { env: 'prod', group: 'web,db', note: 'right\u202eleft', 'e/x': 'a=b' })
+    await add('b', { env: 'two words', group: 'db' })
+    const token = (await service.bearer()).replace('Bearer ', '')
+    const wordsOf = (...words: string[]) => namesOf(service.url, words, { CONNBOOK_TOKEN: token })
+    assert.deepEqual(await wordsOf('ls', '--label', ''), ['env=', 'group=', 'e/x=', 'note='])
+    assert.deepEqual(await wordsOf('ls', '--label', 'e'), ['env=', 'e/x='])
+    assert.deepEqual(await wordsOf('ls', '--label=e'), ['--label=env=', '--label=e/x='])
+    assert.deepEqual(await wordsOf('watch', '--label', '!e'), ['!env', '!e/x'])
+    assert.deepEqual(await wordsOf('ls', '--label', 'env='), ['env=prod', 'env=two words'])
+    assert.deepEqual(await wordsOf('ls', '--label', 'env!=p'), ['env!=prod'])
+    assert.deepEqual(await wordsOf('ls', '--label=group=d'), ['--label=group=db'])
+    assert.deepEqual(await wordsOf('ls', '--label', 'e/x=a='), ['e/x=a=b'])
+    assert.deepEqual(await wordsOf('ls', '--label', 'note='), [])
+    assert.deepEqual(await wordsOf('ls', '--label', 'absent='), [])
+    assert.deepEqual(await wordsOf('ls', '--label', 'A='), [])
+    assert.deepEqual(await wordsOf('set', 'a', '--label', 'g'), ['group='])
+    assert.deepEqual(await wordsOf('add', 'c', '--label', 'env=p'), ['env=prod'])
+    assert.deepEqual(await wordsOf('set', 'a', '--label', '!e'), [])
+    assert.deepEqual(await wordsOf('set', 'a', '--label', 'env!='), [])
+    assert.deepEqual(await wordsOf('set', 'a', '--no-label', 'e'), ['env', 'e/x'])
+  })
+
+  it('gives no labels when the answer is not that of a connbook', async (t) => {
+    for (const body of [
+      {},
+      { labels: 1 },
+      { labels: [1, {}, { key: 'a' }, { key: 'a', values: [1, {}] }] },
+    ]) {
+      const server = await serveJson(t, 200, body)
+      assert.deepEqual(await namesOf(server, ['ls', '--label', 'a=']), [])
+    }
+  })
+
   it('asks the server of a folder in the home', async (t) => {
     const folder = await temporaryFolder(t)
     const service = await start(t, { folder })

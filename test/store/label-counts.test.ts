@@ -1,0 +1,95 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { runAtOnce } from '../../src/scheduler.ts'
+import { Configuration } from '../../src/store/configuration.ts'
+import {
+  countLabelValues,
+  LABEL_KEYS_LISTED_MAX,
+  LABEL_VALUES_LISTED_MAX,
+} from '../../src/store/label-counts.ts'
+import type { Labels } from '../../src/store/labels.ts'
+import { draft } from '../support/store.ts'
+
+function countsOf(all: readonly Labels[]) {
+  const records = all.map((labels, i) => new Configuration(i + 1, { ...draft(`n${i}`), labels }))
+  return runAtOnce(countLabelValues([records.slice(0, 2), records.slice(2)], () => true))
+}
+
+describe('the counts of labels', () => {
+  it('are empty without labels', () => {
+    assert.deepEqual(countsOf([]), { labels: [], more: 0 })
+    assert.deepEqual(countsOf([{}, {}]), { labels: [], more: 0 })
+  })
+
+  it('have the most frequent first, then by UTF-16', () => {
+    const counts = countsOf([
+      { env: 'prod', a: '😀' },
+      { env: 'test', a: '\uff61', constructor: '' },
+      { env: 'prod' },
+      { env: 'a' },
+    ])
+    assert.deepEqual(counts, {
+      labels: [
+        {
+          key: 'env',
+          count: 4,
+          values: [
+            { value: 'prod', count: 2 },
+            { value: 'a', count: 1 },
+            { value: 'test', count: 1 },
+          ],
+          more: 0,
+        },
+        {
+          key: 'a',
+          count: 2,
+          values: [
+            { value: '😀', count: 1 },
+            { value: '\uff61', count: 1 },
+          ],
+          more: 0,
+        },
+        { key: 'constructor', count: 1, values: [{ value: '', count: 1 }], more: 0 },
+      ],
+      more: 0,
+    })
+  })
+
+  it('have each member of a group once a record, and the text of one without members', () => {
+    const [group] = countsOf([
+      { group: 'web, db,web' },
+      { group: 'db' },
+      { group: '' },
+      { group: ' ,' },
+    ]).labels
+    assert.equal(group?.count, 4)
+    assert.deepEqual(
+      group?.values.map(({ value, count }) => [value, count]),
+      [
+        ['db', 2],
+        ['', 1],
+        [' ,', 1],
+        ['web', 1],
+      ],
+    )
+  })
+
+  it('list the first keys and values, and count the others', () => {
+    const keys = Array.from({ length: LABEL_KEYS_LISTED_MAX + 5 }, (_, i) => `k${String(i).padStart(3, '0')}`)
+    const { labels, more } = countsOf([
+      ...keys.map((key) => ({ [key]: '' })),
+      { k104: '', k000: '' },
+      { k104: '' },
+    ])
+    assert.equal(more, 5)
+    assert.deepEqual(
+      labels.map(({ key }) => key),
+      ['k104', 'k000', ...keys.slice(1, LABEL_KEYS_LISTED_MAX - 1)],
+    )
+    const values = Array.from({ length: LABEL_VALUES_LISTED_MAX + 700 }, (_, i) => ({ env: `v${i}` }))
+    const [env] = countsOf([...values, { env: 'v799' }]).labels
+    assert.deepEqual([env?.count, env?.values.length, env?.more], [801, LABEL_VALUES_LISTED_MAX, 700])
+    assert.deepEqual(env?.values[0], { value: 'v799', count: 2 })
+  })
+})
