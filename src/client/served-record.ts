@@ -1,12 +1,13 @@
 import { NewerFormError } from '../errors.ts'
+import { type FindRecord, firstHop, HOPS_MAX, type HopRecord, namesInHops } from '../exchange/hops.ts'
 import { isObject, parseJson } from '../json.ts'
 import { parseStoredRecord } from '../store/change.ts'
 import type { Configuration } from '../store/configuration.ts'
-import { fieldNames } from '../store/fields.ts'
+import { fieldNames, recordFields } from '../store/fields.ts'
 import type { Call } from './call.ts'
 import type { Client } from './client.ts'
 import { recordPath } from './endpoint.ts'
-import { OtherAnswerError } from './refused.ts'
+import { OtherAnswerError, RefusedError } from './refused.ts'
 
 /** A record as a server sent it. */
 export interface ServedRecord {
@@ -58,6 +59,35 @@ export interface AnsweredRecord {
 /** Reads the record with a name. Throws as `askForRecord` does. */
 export function readRecord(client: Client, name: string): Promise<AnsweredRecord> {
   return askForRecord(client, { method: 'GET', path: recordPath(name) })
+}
+
+/**
+ * Reads the records that one goes through, and those that these go through, as far as there are such.
+ *
+ * @returns Finds them by their names.
+ * @throws as `readRecord` does, but for a name that no record has.
+ */
+export async function readHops(client: Client, record: Configuration): Promise<FindRecord> {
+  const known = new Map<string, Configuration | undefined>()
+  const find = (name: string) => known.get(name)
+  let present: HopRecord | undefined = record
+  for (let depth = 0; present !== undefined && depth <= HOPS_MAX; depth++) {
+    const names = namesInHops(present).filter((name) => !known.has(name))
+    await Promise.all(names.map(async (name) => known.set(name, await findRecord(client, name))))
+    present = firstHop(present, find)
+  }
+  return find
+}
+
+async function findRecord(client: Client, name: string): Promise<Configuration | undefined> {
+  if (recordFields.find((field) => field.name === 'name')?.check(name) !== undefined) return undefined
+  try {
+    const { record } = await readRecord(client, name)
+    return record.name === name ? record : undefined
+  } catch (error) {
+    if (error instanceof RefusedError && error.problem === 'unknown_name') return undefined
+    throw error
+  }
 }
 
 /**

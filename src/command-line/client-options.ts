@@ -98,6 +98,11 @@ export const clientOptionSpecs = {
     placeholder: 'TEXT',
     help: 'only records whose name begins with this text',
   },
+  where: {
+    flag: '--where',
+    placeholder: 'QUERY',
+    help: "only records that the list's own query keeps, such as 'label=env=prod&prefix=db-'",
+  },
   /** A filter. */
   named: {
     flag: '--name',

@@ -2,6 +2,9 @@ import { NOTED_NAME_BYTES, STREAM_PIECE_CHARACTERS } from '../limits.ts'
 import type { Configuration } from '../store/configuration.ts'
 import { GROUP_KEY, groupsIn, type Labels, labelOf } from '../store/labels.ts'
 import { bareHostname, type ExportFormat, type ExportTail } from './export-format.ts'
+import { KEY_LABEL, writtenJump } from './hops.ts'
+import { KIND_LABEL } from './kinds.ts'
+import { faultOfKeyPath } from './ssh-labels.ts'
 
 /** Groups of a record in an export for Ansible; of a record with more, the rest are left out. */
 export const ANSIBLE_GROUPS_MAX = 16
@@ -31,6 +34,7 @@ const HOST_AND_PORT = new RegExp(`^${LABEL}(?:\\.${LABEL})*:\\d+$`, 'u')
 const plainFormat: ExportFormat = {
   mediaType: 'application/yaml; charset=utf-8',
   fileName: 'inventory.yml',
+  kind: 'ssh',
   start: 'all:\n  hosts:\n',
   encode: ({ name, hostname, port, username }) =>
     `${yamlKey(name, '    ')}\n      ansible_host: ${quoteYaml(bareHostname(hostname))}\n` +
@@ -46,11 +50,17 @@ const plainFormat: ExportFormat = {
 
 export const ansibleFormat: ExportFormat = {
   ...plainFormat,
-  labelled: {
+  labelled: ({ find }) => ({
     ...plainFormat,
     begin: () => new AnsibleGroups(),
     encode(record) {
       let text = plainFormat.encode(record)
+      const jump = writtenJump(record, find)
+      // Ansible splits this as a shell would, and passes the path of the key in quotation marks.
+      if (typeof jump === 'object')
+        text += `      ansible_ssh_common_args: ${quoteYaml(`-J '${jump.word}'`)}\n`
+      const key = labelOf(record.labels, KEY_LABEL)
+      if (key !== undefined) text += `      ansible_ssh_private_key_file: ${yamlValue(key)}\n`
       for (const [variable, value] of variablesOf(record.labels))
         text += `      ${variable}: ${yamlValue(value)}\n`
       return text
@@ -59,15 +69,29 @@ export const ansibleFormat: ExportFormat = {
       const variables = variablesOf(record.labels)
       if (new Set(variables.map(([variable]) => variable)).size < variables.length)
         return 'has labels that would be the same variable to Ansible'
-      return plainFormat.obstacle?.(record)
+      const jump = writtenJump(record, find)
+      return plainFormat.obstacle?.(record) ?? (typeof jump === 'string' ? jump : obstacleOfKey(record))
     },
-  },
+    warnings(record) {
+      const jump = writtenJump(record, find)
+      return typeof jump === 'object' ? jump.warnings : []
+    },
+  }),
 }
 
-/** The host variables of all labels but the one for groups. */
+function obstacleOfKey({ labels }: Configuration): string | undefined {
+  const key = labelOf(labels, KEY_LABEL)
+  const detail =
+    key === undefined ? undefined : (faultOfKeyPath(key) ?? (/["\\]/.test(key) ? QUOTED : undefined))
+  return detail === undefined ? undefined : `has a label ${KEY_LABEL} that ${detail}`
+}
+
+const QUOTED = 'holds a quotation mark or a backslash, which Ansible passes on as they are'
+
+/** The host variables of all labels that have no place of their own in an inventory, in one for ssh, or for libpq. */
 function variablesOf(labels: Labels = {}): [variable: string, value: string][] {
   return Object.keys(labels)
-    .filter((key) => key !== GROUP_KEY)
+    .filter((key) => key !== GROUP_KEY && key !== KIND_LABEL && !/^(?:ssh|pg)\./.test(key))
     .map((key) => [`connbook_label_${key.replace(/[^a-z0-9]/g, '_')}`, labelOf(labels, key) ?? ''])
 }
 

@@ -1,9 +1,12 @@
 import type { Configuration } from '../store/configuration.ts'
+import type { ToolKind } from './kinds.ts'
 
 /** How records are written for a tool, in UTF-8. */
 export interface ExportFormat {
   readonly mediaType: string
   readonly fileName: string
+  /** The kind that the tool is for: records that say another one are not meant. */
+  readonly kind?: ToolKind
   /** Text before, between and after the records. */
   readonly start?: string
   readonly between?: string
@@ -11,12 +14,21 @@ export interface ExportFormat {
   encode(record: Configuration): string
   /** Begins to note what the text behind `end` says of the records. */
   begin?(): ExportTail
-  /** The form where some record has labels, if that is another. */
-  readonly labelled?: ExportFormat
+  /** The form where some record has labels, if that is another; a function where these may name other records. */
+  readonly labelled?: ExportFormat | ((book: RecordBook) => ExportFormat)
   /** Why the format cannot express a record, to complete "The record …"; undefined when it can. */
   obstacle?(record: Configuration): string | undefined
+  /** What to know of a record that is in the export; each completes "The record …". */
+  warnings?(record: Configuration): readonly string[]
   /** The record's key in the format, unless that is the name; records with equal keys cannot be expressed. */
   keyOf?(record: Configuration): string
+}
+
+/** The records that others name as hops on their way, whether or not they are in the export. */
+export interface RecordBook {
+  find(name: string): Configuration | undefined
+  /** Whether the filter and the kind keep a record. */
+  keeps(record: Configuration): boolean
 }
 
 /** Text after the records that is about several of them. */

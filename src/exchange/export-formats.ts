@@ -16,12 +16,6 @@ export const exportFormats = {
   env: envFormat,
 } satisfies Record<string, ExportFormat>
 
-/** @param hasLabels Whether any record has labels. */
-export function formatFor(name: ExportFormatName, hasLabels: boolean): ExportFormat {
-  const format: ExportFormat = exportFormats[name]
-  return (hasLabels ? format.labelled : undefined) ?? format
-}
-
 export type ExportFormatName = keyof typeof exportFormats
 
 export const exportFormatNames = Object.keys(exportFormats) as ExportFormatName[]

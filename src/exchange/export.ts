@@ -1,31 +1,54 @@
 import { NOTED_NAME_BYTES, STREAM_PIECE_CHARACTERS } from '../limits.ts'
 import type { LongWork } from '../scheduler.ts'
 import type { Configuration } from '../store/configuration.ts'
-import type { ExportFormat, ExportTail } from './export-format.ts'
+import type { Matcher } from '../store/record-filter.ts'
+import type { ExportFormat, ExportTail, RecordBook } from './export-format.ts'
+import { HOPS_MAX, hasHops, hostOfHop, namesInHops, resolveWay } from './hops.ts'
+import { kindOf } from './kinds.ts'
 
-interface Obstacle {
+/** Something to say of a record. */
+export interface RecordRemark {
   readonly name: string
   /** Completes "The record …". */
   readonly reason: string
 }
 
+/** What an export is of. */
+export interface ExportedRecords {
+  /** All records of one moment; they are read several times. */
+  readonly records: Iterable<Configuration>
+  readonly hasLabels: boolean
+  /** Which of them are meant; without it all. Hops may be any. */
+  readonly matches?: Matcher | undefined
+}
+
 /** What must be known of an export before it is sent. */
 export interface ExportSummary {
+  /** The format as these records need it. */
+  readonly form: ExportFormat
+  /** Which records are meant, by filter and kind; undefined if all are. */
+  readonly matches: Matcher | undefined
   /** Size of the whole text. */
   readonly bytes: number
   /** Records in the export. */
   readonly count: number
-  /** Records that the format cannot express. */
+  /** Records that are meant, and that the format cannot express. */
   readonly leftOut: number
   /** The first of those. */
-  readonly obstacles: readonly Obstacle[]
+  readonly obstacles: readonly RecordRemark[]
+  /** The first warnings, of records in the export. */
+  readonly warnings: readonly RecordRemark[]
+  readonly warningCount: number
   /** Keys of more than one record. */
   readonly clashes: ReadonlySet<string>
   /** Undefined for a format without one. */
   readonly tail: ExportTail | undefined
-  /** Estimated memory of the clashes and the tail. */
+  /** Estimated memory of the clashes, the tail and the hops. */
   readonly notedBytes: number
 }
+
+/** Warnings of one export that are shown. */
+export const EXPORT_WARNINGS_MAX = 20
 
 /** Cost of skipping a record, in characters of output; decides when to yield. */
 const LEFT_OUT_CHARACTERS = 64
@@ -41,32 +64,39 @@ const noClashes: Clashes = { clashes: new Set(), clashBytes: 0 }
 /**
  * Finds the records that the format cannot express, and the size of the export.
  *
- * @param records Read once, or twice for a format with keys of its own.
  * @param obstaclesMax Limit of `obstacles`.
  */
 export function* summarizeExport(
   format: ExportFormat,
-  records: Iterable<Configuration>,
+  exported: ExportedRecords,
   obstaclesMax: number,
 ): LongWork<ExportSummary> {
-  const { clashes, clashBytes } = yield* findClashes(format, records)
-  const { start = '', between = '', end = '' } = format
-  const tail = format.begin?.()
-  const obstacles: Obstacle[] = []
-  let [bytes, count, leftOut] = [Buffer.byteLength(start + end), 0, 0]
+  const { records, hasLabels } = exported
+  const matches = matcherFor(format, exported)
+  const { form, hopBytes } = yield* formFor(format, records, hasLabels, matches)
+  const { clashes, clashBytes } = yield* findClashes(form, records, matches)
+  const { start = '', between = '', end = '' } = form
+  const tail = form.begin?.()
+  const [obstacles, warnings]: [RecordRemark[], RecordRemark[]] = [[], []]
+  let [bytes, count, leftOut, warningCount] = [Buffer.byteLength(start + end), 0, 0, 0]
   const betweenBytes = Buffer.byteLength(between)
   let sliceBytes = 0
   for (const record of records) {
-    const reason = obstacleOf(format, clashes, record)
-    if (reason === undefined) {
-      const recordBytes = Buffer.byteLength(format.encode(record)) + (count === 0 ? 0 : betweenBytes)
+    const isMeant = matches === undefined || matches(record)
+    const reason = isMeant ? obstacleOf(form, clashes, record) : undefined
+    if (isMeant && reason === undefined) {
+      const recordBytes = Buffer.byteLength(form.encode(record)) + (count === 0 ? 0 : betweenBytes)
       bytes += recordBytes
       sliceBytes += recordBytes
       count += 1
       tail?.take(record)
-    } else {
+      for (const warning of form.warnings?.(record) ?? []) {
+        warningCount += 1
+        if (warningCount <= EXPORT_WARNINGS_MAX) warnings.push({ name: record.name, reason: warning })
+      }
+    } else sliceBytes += LEFT_OUT_CHARACTERS
+    if (reason !== undefined) {
       leftOut += 1
-      sliceBytes += LEFT_OUT_CHARACTERS
       if (obstacles.length < obstaclesMax) obstacles.push({ name: record.name, reason })
     }
     if (sliceBytes < STREAM_PIECE_CHARACTERS) continue
@@ -77,8 +107,9 @@ export function* summarizeExport(
     bytes += Buffer.byteLength(piece)
     yield
   }
-  const notedBytes = clashBytes + (tail?.bytes ?? 0)
-  return { bytes, count, leftOut, obstacles, clashes, tail, notedBytes }
+  const notedBytes = clashBytes + hopBytes + (tail?.bytes ?? 0)
+  const found = { obstacles, warnings, warningCount, clashes, tail, notedBytes }
+  return { form, matches, bytes, count, leftOut, ...found }
 }
 
 /**
@@ -87,14 +118,15 @@ export function* summarizeExport(
  * @param records The same as for `summarizeExport`.
  */
 export function exportPieces(
-  format: ExportFormat,
   records: Iterable<Configuration>,
-  summary: Pick<ExportSummary, 'clashes'> & Partial<Pick<ExportSummary, 'tail'>>,
+  summary: Pick<ExportSummary, 'form' | 'clashes'> & Partial<Pick<ExportSummary, 'matches' | 'tail'>>,
 ): Iterable<string> {
-  const { clashes, tail } = summary
-  const { start = '', between = '', end = '' } = format
+  const { form, matches, clashes, tail } = summary
+  const { start = '', between = '', end = '' } = form
   const pieces = piecesOf({ start, between, end }, records, (record) =>
-    obstacleOf(format, clashes, record) === undefined ? format.encode(record) : undefined,
+    (matches === undefined || matches(record)) && obstacleOf(form, clashes, record) === undefined
+      ? form.encode(record)
+      : undefined,
   )
   return tail === undefined ? pieces : withTail(pieces, summary)
 }
@@ -144,34 +176,102 @@ export function* piecesOf(
 }
 
 function obstacleOf(
-  format: ExportFormat,
+  form: ExportFormat,
   clashes: ReadonlySet<string>,
   record: Configuration,
 ): string | undefined {
-  const reason = format.obstacle?.(record)
-  if (reason !== undefined || format.keyOf === undefined || clashes.size === 0) return reason
-  const key = format.keyOf(record)
+  const reason = form.obstacle?.(record)
+  if (reason !== undefined || form.keyOf === undefined || clashes.size === 0) return reason
+  const key = form.keyOf(record)
   return clashes.has(key) ? `would be ${key} like another one` : undefined
 }
 
+/** The records that a format is for: all but those that say another kind, of those that the filter keeps. */
+function matcherFor({ kind }: ExportFormat, { matches, hasLabels }: ExportedRecords): Matcher | undefined {
+  if (kind === undefined || !hasLabels) return matches
+  return (record) => (kindOf(record.labels) ?? kind) === kind && (matches === undefined || matches(record))
+}
+
+/** The format as these records need it. */
+function* formFor(
+  format: ExportFormat,
+  records: Iterable<Configuration>,
+  hasLabels: boolean,
+  matches: Matcher | undefined,
+): LongWork<{ readonly form: ExportFormat; readonly hopBytes: number }> {
+  const { labelled } = format
+  if (!hasLabels || labelled === undefined) return { form: format, hopBytes: 0 }
+  if (typeof labelled !== 'function') return { form: labelled, hopBytes: 0 }
+  const named = yield* findHops(records)
+  const book: RecordBook = {
+    find: (name) => named.get(name),
+    keeps: (record) => matches === undefined || matches(record),
+  }
+  return { form: labelled(book), hopBytes: HOP_BYTES * named.size }
+}
+
+/** Memory of a record that is a hop, and of what a format notes of it; the record itself is in memory anyway. */
+const HOP_BYTES = 3 * NOTED_NAME_BYTES
+
+/** Those that some record goes through, and those whose name is the host of such a one. */
+function* findHops(records: Iterable<Configuration>): LongWork<ReadonlyMap<string, Configuration>> {
+  const behind: Configuration[] = []
+  yield* inSlices(records, (record) => {
+    if (hasHops(record)) behind.push(record)
+  })
+  const found = new Map<string, Configuration>()
+  if (behind.length === 0) return found
+  const all = new Map<string, Configuration>()
+  yield* inSlices(records, (record) => all.set(record.name, record))
+  const find = (name: string) => all.get(name)
+  const note = (record: Configuration | undefined) => record && found.set(record.name, record)
+  yield* inSlices(
+    behind,
+    (record) => {
+      const way = resolveWay(record, find)
+      // The loop is found again by the format, so it needs the records of it.
+      for (const name of namesInHops(record)) note(find(name))
+      if (typeof way !== 'object') return
+      for (const hop of way.all) note(find(hostOfHop(hop)))
+    },
+    HOPS_MAX * LEFT_OUT_CHARACTERS,
+  )
+  return found
+}
+
 /** The keys of more than one record. */
-function* findClashes({ keyOf }: ExportFormat, records: Iterable<Configuration>): LongWork<Clashes> {
+function* findClashes(
+  { keyOf }: ExportFormat,
+  records: Iterable<Configuration>,
+  matches: Matcher | undefined,
+): LongWork<Clashes> {
   if (keyOf === undefined) return noClashes
   let clashBytes = 0
   const clashes = new Set<string>()
   const seen = new Set<string>()
-  let sliceBytes = 0
-  for (const record of records) {
+  yield* inSlices(records, (record) => {
+    if (matches?.(record) === false) return
     const key = keyOf(record)
     if (seen.has(key) && !clashes.has(key)) {
       clashes.add(key)
       clashBytes += NOTED_NAME_BYTES + key.length
     }
     seen.add(key)
-    sliceBytes += LEFT_OUT_CHARACTERS
-    if (sliceBytes < STREAM_PIECE_CHARACTERS) continue
-    yield
-    sliceBytes = 0
-  }
+  })
   return { clashes, clashBytes }
+}
+
+function* inSlices(
+  records: Iterable<Configuration>,
+  take: (record: Configuration) => void,
+  recordCharacters = LEFT_OUT_CHARACTERS,
+): LongWork<void> {
+  let sliceCharacters = 0
+  for (const record of records) {
+    take(record)
+    sliceCharacters += recordCharacters
+    if (sliceCharacters < STREAM_PIECE_CHARACTERS) continue
+    yield
+    sliceCharacters = 0
+  }
 }

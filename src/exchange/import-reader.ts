@@ -102,7 +102,8 @@ export function createImportReader(
     for (const fault of found) addFault({ ...place, ...fault })
     const draft = parseRow(place, fields, labelsPatch, (fault) => {
       if (found.some(({ field }) => field === fault.field)) return
-      addFault({ ...fault, line: linesOfFields[fault.field] ?? line })
+      const ownLine = Object.hasOwn(linesOfFields, fault.field) ? linesOfFields[fault.field] : undefined
+      addFault({ ...fault, line: ownLine ?? line })
     })
     if (draft !== undefined && found.length === 0 && before === undefined) drafts.push(draft)
     // A faulty row leaves only its name in memory.

@@ -18,6 +18,7 @@ export const sslModes: ReadonlySet<string> = new Set([
 export const pgServiceFormat: ExportFormat = {
   mediaType: 'text/plain; charset=utf-8',
   fileName: 'pg_service.conf',
+  kind: 'postgres',
   between: '\n',
   encode(record) {
     const { name, hostname, port, username } = record

@@ -2,6 +2,7 @@ import type { NewConfiguration } from '../store/configuration.ts'
 import { recordFields } from '../store/fields.ts'
 import { faultsOfLabels, labelOf } from '../store/labels.ts'
 import { bareHostname } from './export-format.ts'
+import { type FindRecord, JUMP_LABEL, writtenJump } from './hops.ts'
 import { sshLabels } from './ssh-labels.ts'
 
 /** What OpenSSH refuses in a username that is given on the command line (`valid_ruser` in its ssh.c). */
@@ -9,13 +10,22 @@ const REFUSED_USERNAME = /^-|['`";&<>|(){}]|\s-|\\$/
 /** OpenSSH expands both since version 10. */
 const EXPANDED = /%|\$\{/
 
+/** A command line of ssh. */
+export interface SshCommand {
+  /** Without the program. */
+  readonly args: readonly string[]
+  /** What to know of the way; each completes "The record …". */
+  readonly warnings: readonly string[]
+}
+
 /**
  * The arguments for ssh that lead to a record. Every value is checked again, because a server can send anything: nothing in a
  * record becomes an option or a command.
  *
- * @returns The arguments; or, if ssh would refuse the record as it is, the reason, which completes "The record …".
+ * @param find Finds the records that it goes through, by their whole names.
+ * @returns The reason, which completes "The record …", if ssh would refuse the record as it is.
  */
-export function sshArguments(record: NewConfiguration): readonly string[] | string {
+export function sshCommandTo(record: NewConfiguration, find: FindRecord): SshCommand | string {
   for (const { name, isRequired, check } of recordFields) {
     const value = record[name]
     const detail = value === undefined && !isRequired ? undefined : check(value)
@@ -28,14 +38,17 @@ export function sshArguments(record: NewConfiguration): readonly string[] | stri
   if (REFUSED_USERNAME.test(username))
     return 'has a username that ssh refuses: with "-" first, or with a character of the shell'
   if (EXPANDED.test(username)) return 'has a username with "%" or "${", which ssh may expand'
-  const options = ['-p', String(port), '-l', username]
+  const args = ['-p', String(port), '-l', username]
+  const jump = writtenJump(record, find)
+  if (typeof jump === 'string') return jump
   for (const { key, option, fault } of sshLabels) {
-    const value = labelOf(labels, key)
+    const value = key === JUMP_LABEL ? jump?.word : labelOf(labels, key)
     if (value === undefined) continue
-    const reason = fault(value) ?? faultsOfLabels({ [key]: value })[0]?.detail
+    const reason =
+      key === JUMP_LABEL ? undefined : (fault(value) ?? faultsOfLabels({ [key]: value })[0]?.detail)
     if (reason !== undefined) return `has a label ${key} that ${reason}`
-    options.push(option, value)
+    args.push(option, value)
   }
   // Not behind `--`: ssh would then take what follows the host for a command, and not for its own options.
-  return [...options, host]
+  return { args: [...args, host], warnings: jump?.warnings ?? [] }
 }

@@ -1,7 +1,18 @@
 import { STREAM_PIECE_CHARACTERS } from '../limits.ts'
-import type { ImportedConfiguration, NewConfiguration } from '../store/configuration.ts'
+import type { Configuration, ImportedConfiguration, NewConfiguration } from '../store/configuration.ts'
 import { labelOf } from '../store/labels.ts'
-import { bareHostname, type ExportFormat } from './export-format.ts'
+import { bareHostname, type ExportFormat, type RecordBook } from './export-format.ts'
+import {
+  HOPS_MAX,
+  hasHops,
+  hostOfHop,
+  isPlainHop,
+  JUMP_LABEL,
+  resolveWay,
+  type Way,
+  warningsOf,
+  writeWay,
+} from './hops.ts'
 import { isPattern } from './ssh-condition.ts'
 import { sshLabels } from './ssh-labels.ts'
 
@@ -14,8 +25,9 @@ import { sshLabels } from './ssh-labels.ts'
 export const sshConfigFormat: ExportFormat = {
   mediaType: 'text/plain; charset=utf-8',
   fileName: 'ssh_config',
+  kind: 'ssh',
   encode: (record) => sshSection(record, bareHostname(record.hostname)),
-  obstacle({ name, username, labels }) {
+  obstacle({ name, username }) {
     if (name.startsWith('-')) return 'has a name that begins with "-", which ssh takes for an option'
     if (isPattern(name)) return 'has a name that is a pattern to ssh'
     if (name.includes('@')) return 'has a name with "@", before which ssh looks for a user'
@@ -24,26 +36,126 @@ export const sshConfigFormat: ExportFormat = {
       return 'has a name with a space, a comma or a character of the shell, which ssh refuses'
     // OpenSSH expands both since version 10, so no spelling works for all versions.
     if (/%|\$\{/.test(username)) return 'has a username with "%" or "${", which ssh may expand'
-    for (const { key, fault } of labels === undefined ? [] : sshLabels) {
-      const value = labelOf(labels, key)
-      const reason = value === undefined ? undefined : fault(value)
-      if (reason !== undefined) return `has a label ${key} that ${reason}`
-    }
     return undefined
+  },
+  labelled(book) {
+    const hosts = new Hosts(book)
+    return {
+      ...sshConfigFormat,
+      encode(record) {
+        const { jump } = hosts.inspect(record)
+        return sshSection(record, bareHostname(record.hostname), jump)
+      },
+      obstacle: (record) => hosts.inspect(record).obstacle,
+      warnings: (record) => hosts.inspect(record).warnings ?? [],
+    }
   },
 }
 
-/** The lines that say all that ssh can know of a record. */
+/** What becomes of a record in a file. */
+interface Host {
+  /** Why the file cannot have it, to complete "The record …". */
+  readonly obstacle?: string
+  /** For `ProxyJump`, if that is not the label's text. */
+  readonly jump?: string
+  readonly warnings?: readonly string[]
+}
+
+/**
+ * The hosts of a file whose records may be each other's hops.
+ *
+ * A hop stays as the label has it where its own section is in the file, so that it keeps all that this says; of several all
+ * stay, or all are written out.
+ */
+class Hosts {
+  readonly #book: RecordBook
+  /** Those behind hops. */
+  readonly #known = new Map<string, Host>()
+
+  constructor(book: RecordBook) {
+    this.#book = book
+  }
+
+  /** @param depth How many records wait for the answer. */
+  inspect(record: Configuration, depth = 0): Host {
+    if (!hasHops(record)) {
+      const obstacle = obstacleOf(record)
+      return obstacle === undefined ? {} : { obstacle }
+    }
+    const known = this.#known.get(record.name)
+    if (known !== undefined) return known
+    if (depth > HOPS_MAX) return { obstacle: 'is needed to answer too long a question' }
+    // Two records may be hops of each other, behind others: then one of them is written out.
+    this.#known.set(record.name, { obstacle: 'waits for the answer' })
+    const host = this.#find(record, depth)
+    this.#known.set(record.name, host)
+    return host
+  }
+
+  #find(record: Configuration, depth: number): Host {
+    const way = resolveWay(record, this.#book.find)
+    const obstacle = obstacleOf(record) ?? (typeof way === 'string' ? way : undefined)
+    if (obstacle !== undefined) return { obstacle }
+    if (typeof way !== 'object') return {}
+    if (
+      way.own.every(
+        ({ word, record: hop }) => isPlainHop(word) && (hop === undefined || this.#has(hop.name, depth)),
+      )
+    )
+      return { warnings: warningsOf(way.own, false) }
+    const written = writeWay(way)
+    if (typeof written === 'string') return { obstacle: written }
+    const confused = this.#findConfused(way, depth)
+    return confused === undefined
+      ? { jump: written.word, warnings: written.warnings }
+      : { obstacle: confused }
+  }
+
+  #has(name: string, depth: number): boolean {
+    const record = this.#book.find(name)
+    if (record === undefined || !this.#book.keeps(record)) return false
+    return this.inspect(record, depth + 1).obstacle === undefined
+  }
+
+  /** To a hop that is written out, ssh applies the section with the name of the hop's host. */
+  #findConfused({ all }: Way, depth: number): string | undefined {
+    for (const hop of all) {
+      const host = hostOfHop(hop)
+      if (hop.record === undefined || hop.record.name === host || !this.#has(host, depth)) continue
+      return `goes through ${JSON.stringify(hop.record.name)}, to whose host ssh would apply the record ${JSON.stringify(host)}`
+    }
+    return undefined
+  }
+}
+
+function obstacleOf(record: Configuration): string | undefined {
+  const reason = sshConfigFormat.obstacle?.(record)
+  if (reason !== undefined) return reason
+  for (const { key, fault } of record.labels === undefined ? [] : sshLabels) {
+    const value = labelOf(record.labels, key)
+    // A hop may be the name of a record, which is judged with the way to it.
+    const detail = value === undefined || (key === JUMP_LABEL && hasHops(record)) ? undefined : fault(value)
+    if (detail !== undefined) return `has a label ${key} that ${detail}`
+  }
+  return undefined
+}
+
+/**
+ * The lines that say all that ssh can know of a record.
+ *
+ * @param jump For `ProxyJump` in place of the label.
+ */
 export function sshSection(
   { name, port, username, labels }: Omit<NewConfiguration, 'hostname'>,
   hostname: string,
+  jump?: string,
 ): string {
   let text =
     `Host ${quote(name)}\n  HostName ${quote(hostname.replaceAll('%', '%%'))}\n` +
     `  Port ${port}\n  User ${quote(username)}\n`
   if (labels === undefined) return text
   for (const { key, keyword, isBare } of sshLabels) {
-    const value = labelOf(labels, key)
+    const value = key === JUMP_LABEL ? (jump ?? labelOf(labels, key)) : labelOf(labels, key)
     if (value !== undefined) text += `  ${keyword} ${isBare ? value : quote(value)}\n`
   }
   return text

@@ -1,3 +1,5 @@
+import { isPlainHop, JUMP_LABEL, KEY_LABEL, NOT_HOPS } from './hops.ts'
+
 /** A label that stands for a keyword of ssh_config(5). */
 interface SshLabel {
   readonly key: string
@@ -12,24 +14,19 @@ interface SshLabel {
   fault(value: string): string | undefined
 }
 
-/** Such a hop needs no quotes, which ssh 9.2 would keep, and nothing can follow it. */
-const HOP = /^(?:[A-Za-z0-9_][\w.-]*@)?(?:[A-Za-z0-9_][\w.-]*|\[[0-9A-Fa-f:.]+\])(?::(?<port>[1-9]\d{0,4}))?$/
-
 /** A hop as a URI; ssh takes one with a slash at its end, too. */
 const HOP_URI = /^ssh:\/\/([^/]*)\/?$/
 
-const PORT_MAX = 65_535
-
 export const sshLabels: readonly SshLabel[] = [
   {
-    key: 'ssh.proxyjump',
+    key: JUMP_LABEL,
     keyword: 'ProxyJump',
     option: '-J',
     isBare: true,
     fromFile: plainJump,
     fault: faultOfJump,
   },
-  { key: 'ssh.identityfile', keyword: 'IdentityFile', option: '-i', isBare: false, fault: faultOfPath },
+  { key: KEY_LABEL, keyword: 'IdentityFile', option: '-i', isBare: false, fault: faultOfKeyPath },
 ]
 
 function plainJump(value: string): string {
@@ -40,14 +37,11 @@ function plainJump(value: string): string {
 }
 
 function faultOfJump(value: string): string | undefined {
-  const isGood = value.split(',').every((hop) => {
-    const match = HOP.exec(hop)
-    return match !== null && Number(match.groups?.port ?? 1) <= PORT_MAX
-  })
-  return isGood ? undefined : 'is not [USER@]HOST[:PORT], or several with commas between them'
+  return value.split(',').every(isPlainHop) ? undefined : NOT_HOPS
 }
 
-function faultOfPath(value: string): string | undefined {
+/** Why no file may have a key's path, to complete "a value that …". */
+export function faultOfKeyPath(value: string): string | undefined {
   if (value === '') return 'is empty'
   return /%|\$\{/.test(value) ? 'holds "%" or "${", which ssh may expand' : undefined
 }

@@ -44,6 +44,12 @@ export const headers = {
       'The first groups that the format cannot have, percent-encoded, with commas between them; their records are in the export. Only if there are such groups.',
     schema: text,
   },
+  'X-Warning': {
+    description:
+      'What to know of the first records with warnings, such as a hop that is the name of no record; percent-encoded, with commas between them. At most 20, and only if there are such records.',
+    schema: text,
+  },
+  'X-Warning-Count': { description: 'The number of warnings, where there are any.', schema: count },
   'Content-Disposition': { description: 'A name for the file.', schema: text },
   'Set-Cookie': { description: 'Sets the session cookie, or clears it.', schema: text },
   Pragma: {

@@ -43,7 +43,7 @@ export function responsesOf(
 ): Record<number, Response | Reference> {
   const { answers } = route.operation
   const own = Object.entries(answers).map(([status, answer]) => [status, answerOf(answer, components)])
-  return { ...Object.fromEntries(own), ...unchanged(route, components), ...problems(route, components) }
+  return { ...unchanged(route, components), ...Object.fromEntries(own), ...problems(route, components) }
 }
 
 function answerOf(
@@ -57,7 +57,7 @@ function answerOf(
   }
 }
 
-/** A 304 has the headers of the 200 (RFC 9110 section 15.4.5). */
+/** A 304 has the headers of the 200 (RFC 9110 section 15.4.5), unless the operation says which. */
 function unchanged({ method, operation }: DescribedRoute, components: Components) {
   const found = operation.answers[200]
   if (method !== 'GET' || !operation.isConditional || found === undefined) return {}

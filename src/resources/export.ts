@@ -1,11 +1,6 @@
-import { InvalidInputError } from '../errors.ts'
 import { type ExportSummary, exportPieces, summarizeExport } from '../exchange/export.ts'
-import {
-  type ExportFormatName,
-  exportFormatNames,
-  exportFormats,
-  formatFor,
-} from '../exchange/export-formats.ts'
+import { type ExportFormatName, exportFormatNames, exportFormats } from '../exchange/export-formats.ts'
+import { isUnchanged } from '../http/header-fields.ts'
 import { callerKey, type KeptRecords, type Reply, type Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import { FAULTS_MAX } from '../limits.ts'
@@ -13,10 +8,13 @@ import type { Content, Parameter } from '../openapi/operation.ts'
 import { refTo } from '../openapi/schemas.ts'
 import type { LongWork, Scheduler } from '../scheduler.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
+import { type Filter, matcherOf } from '../store/record-filter.ts'
 import { counted, eitherOf } from '../text.ts'
 import { text } from './bodies.ts'
-import { choice } from './parameters.ts'
-import { parseChoices } from './query.ts'
+import { filterNames, parseFilter, repeatableFilterNames } from './filter-query.ts'
+import { CACHE_CONTROL, checkIfMatch } from './list-reply.ts'
+import { choice, filterParameters, searchParameter } from './parameters.ts'
+import { checkQuery, chosenOf, parseQuery, type Query } from './query.ts'
 import { defineResource } from './resource.ts'
 
 /** Notes of an export, such as the hosts of its groups, that are kept when it has been sent. */
@@ -25,6 +23,8 @@ export const SUMMARY_KEPT_BYTES_MAX = 64 * 1024
 const exportParameters: readonly Parameter[] = [
   { ...choice('format', 'The format.', exportFormatNames), isRequired: true },
   choice('skip', '`1` leaves out records that the format cannot express.', ['0', '1']),
+  searchParameter,
+  ...filterParameters,
 ]
 
 const exportContent: Content = {
@@ -32,7 +32,7 @@ const exportContent: Content = {
   [essenceOf(exportFormats.json.mediaType)]: refTo('Configurations'),
 }
 
-/** All records in the format of another tool. */
+/** The records, or those that filters keep, in the format of another tool. */
 export const exporting = defineResource({
   handlers: ({ store, scheduler }) => exportHandlers(store, scheduler),
   routes: [
@@ -40,18 +40,30 @@ export const exporting = defineResource({
       method: 'GET',
       path: '/v1/export',
       access: 'read',
-      summary: 'gets all records in the format of another tool; needs `format`; optional: `skip`',
+      summary:
+        'gets the records in the format of another tool; needs `format`; optional: `skip`, and the filters of the list',
       answers: '200; 422',
       operation: {
         id: 'exportConfigurations',
         tag: 'exchange',
         parameters: exportParameters,
+        isConditional: true,
         answers: {
           200: {
             description: 'The records in the format.',
-            headers: ['Content-Disposition', 'X-Total-Count', 'X-Left-Out', 'X-Left-Out-Groups?'],
+            headers: [
+              'Content-Disposition',
+              'ETag',
+              'X-Total-Count',
+              'X-Left-Out',
+              'X-Left-Out-Groups?',
+              'X-Warning?',
+              'X-Warning-Count?',
+            ],
             content: exportContent,
           },
+          // The others would have to be found first.
+          304: { description: 'No record has changed since the tag of `If-None-Match`.', headers: ['ETag'] },
         },
         problems: ['not_expressible'],
       },
@@ -60,11 +72,23 @@ export const exporting = defineResource({
   ],
 })
 
+/** Clients limit the size of all headers, many to 16 KiB. */
 const GROUPS_HEADER_CHARACTERS_MAX = 4_000
+const WARNINGS_HEADER_CHARACTERS_MAX = 8_000
 
+const parameterNames = ['format', 'skip', 'q', ...filterNames] as const
+const choices = { format: exportFormatNames, skip: ['0', '1'] } as const
 const MUST_BE = `must be ${eitherOf(exportFormatNames)}`
 
+interface ExportQuery {
+  readonly format: ExportFormatName
+  readonly isSkipping: boolean
+  readonly filter: Filter | undefined
+}
+
 interface PreparedExport extends ExportSummary {
+  /** Of the records. */
+  readonly tag: string
   readonly pieces: Iterable<string>
   readonly keeps: KeptRecords
 }
@@ -74,13 +98,14 @@ export function exportHandlers(store: ConfigurationStore, scheduler: Scheduler) 
   return { exportAll }
 
   async function exportAll(request: Request): Promise<Reply> {
-    const query = parseChoices(request.query, { format: exportFormatNames, skip: ['0', '1'] })
-    if (query.format === undefined) {
-      throw new InvalidInputError('The query is not valid', [{ field: 'format', detail: MUST_BE }])
-    }
-    const prepared = await scheduler.run(callerKey(request), prepare(query.format), request.signal)
-    const { count, leftOut, obstacles, tail } = prepared
-    if (leftOut > 0 && query.skip !== '1') {
+    const query = parseExportQuery(request.query)
+    const present = `"${store.tag}"`
+    checkIfMatch(request, present)
+    if (isUnchanged(request.headers['if-none-match'], present))
+      return { status: 304, headers: { 'Cache-Control': CACHE_CONTROL, ETag: present } }
+    const prepared = await scheduler.run(callerKey(request), prepare(query), request.signal)
+    const { form, tag, count, leftOut, obstacles, tail } = prepared
+    if (leftOut > 0 && !query.isSkipping) {
       const faults = obstacles.map(({ name, reason }) => ({ field: 'name', name, detail: reason }))
       throw new Problem(
         'not_expressible',
@@ -88,17 +113,18 @@ export function exportHandlers(store: ConfigurationStore, scheduler: Scheduler) 
         { faults },
       )
     }
-    const { mediaType, fileName } = exportFormats[query.format]
     return {
       status: 200,
       headers: {
-        'Content-Type': mediaType,
+        'Content-Type': form.mediaType,
         'Content-Length': String(prepared.bytes),
-        'Content-Disposition': `attachment; filename="${fileName}"`,
-        'Cache-Control': 'no-cache, private',
+        'Content-Disposition': `attachment; filename="${form.fileName}"`,
+        'Cache-Control': CACHE_CONTROL,
+        ETag: `"${tag}"`,
         'X-Total-Count': String(count),
         'X-Left-Out': String(leftOut),
-        ...groupsHeader(tail?.leftOutGroups ?? []),
+        ...headerOf('X-Left-Out-Groups', tail?.leftOutGroups ?? [], GROUPS_HEADER_CHARACTERS_MAX),
+        ...warningHeaders(prepared),
       },
       body: prepared.pieces,
       keeps: prepared.keeps,
@@ -106,29 +132,61 @@ export function exportHandlers(store: ConfigurationStore, scheduler: Scheduler) 
   }
 
   /** Takes the records of the moment when it begins. */
-  function* prepare(name: ExportFormatName): LongWork<PreparedExport> {
+  function* prepare({ format, filter }: ExportQuery): LongWork<PreparedExport> {
     const { tag, revision, count, jsonBytes, hasLabels } = store
-    const format = formatFor(name, hasLabels)
     const records = store.freeze()
+    const matches = filter && matcherOf(filter)
+    const summarize = () =>
+      summarizeExport(exportFormats[format], { records, hasLabels, matches }, FAULTS_MAX)
     const summary =
-      summaries.find(name, tag) ??
-      summaries.keep(name, { tag, revision }, yield* summarizeExport(format, records, FAULTS_MAX))
+      matches === undefined
+        ? (summaries.find(format, tag) ?? summaries.keep(format, { tag, revision }, yield* summarize()))
+        : yield* summarize()
     return {
       ...summary,
-      pieces: exportPieces(format, records, summary),
+      tag,
+      pieces: exportPieces(records, summary),
       keeps: { revision, records: count, jsonBytes, ...(summary.notedBytes > 0 ? { noted: summary } : {}) },
     }
   }
 }
 
-/** As many of the names as fit: clients limit the size of all headers, many to 16 KiB. */
-function groupsHeader(names: readonly string[]): Record<string, string> {
-  let value = ''
-  for (const name of names.map(encodeURIComponent)) {
-    if (value.length + name.length > GROUPS_HEADER_CHARACTERS_MAX) break
-    value += value === '' ? name : `,${name}`
+/** @throws {InvalidInputError} naming every faulty parameter. */
+function parseExportQuery(text: string): ExportQuery {
+  const query: Query<(typeof parameterNames)[number], (typeof repeatableFilterNames)[number]> = parseQuery(
+    text,
+    parameterNames,
+    repeatableFilterNames,
+  )
+  const { values, faults } = query
+  const { format, skip } = values
+  chosenOf(
+    { values: { ...(format !== undefined && { format }), ...(skip !== undefined && { skip }) }, faults },
+    choices,
+  )
+  if (format === undefined) faults.push({ field: 'format', detail: MUST_BE })
+  const filter = parseFilter(query)
+  checkQuery(query)
+  return { format: format as ExportFormatName, isSkipping: skip === '1', filter }
+}
+
+function warningHeaders({ warnings, warningCount }: ExportSummary): Record<string, string> {
+  if (warningCount === 0) return {}
+  const texts = warnings.map(({ name, reason }) => `${JSON.stringify(name)} ${reason}`)
+  return {
+    ...headerOf('X-Warning', texts, WARNINGS_HEADER_CHARACTERS_MAX),
+    'X-Warning-Count': String(warningCount),
   }
-  return value === '' ? {} : { 'X-Left-Out-Groups': value }
+}
+
+/** As many of the texts as fit, percent-encoded, with commas between them. */
+function headerOf(name: string, texts: readonly string[], charactersMax: number): Record<string, string> {
+  let value = ''
+  for (const text of texts.map(encodeURIComponent)) {
+    if (value.length + text.length > charactersMax) break
+    value += value === '' ? text : `,${text}`
+  }
+  return value === '' ? {} : { [name]: value }
 }
 
 function essenceOf(mediaType: string): string {

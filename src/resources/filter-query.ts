@@ -3,7 +3,7 @@ import { fieldNames, recordFields } from '../store/fields.ts'
 import { faultOfKey, faultOfValue } from '../store/labels.ts'
 import { type Filter, formatLabelFilter, parseLabelFilter, wordsOf } from '../store/record-filter.ts'
 import { isLongerThan } from '../text.ts'
-import type { Query } from './query.ts'
+import { checkQuery, parseQuery, type Query } from './query.ts'
 
 /** The parameters of lists and event streams that filter, and that may be given once. Lists have `q`, too. */
 export const filterNames = ['prefix', ...fieldNames, 'id'] as const
@@ -18,6 +18,23 @@ const LABEL_FORMS = 'KEY, KEY=VALUE, !KEY or KEY!=VALUE'
 const NOT_DECIMAL = 'must be a plain decimal integer'
 /** Longest part of a key that a message shows. */
 const SHOWN_CHARACTERS_MAX = 64
+
+/**
+ * Reads a query of nothing but filters.
+ *
+ * @returns Undefined if no filter is given.
+ * @throws {InvalidInputError} naming every faulty parameter.
+ */
+export function parseFilterQuery(text: string): Filter | undefined {
+  const query: Query<SingleName, (typeof repeatableFilterNames)[number]> = parseQuery(
+    text,
+    ['q', ...filterNames],
+    repeatableFilterNames,
+  )
+  const filter = parseFilter(query)
+  checkQuery(query)
+  return filter
+}
 
 /** Undefined if no filter is given. Adds a fault for each one that is not valid. */
 export function parseFilter({

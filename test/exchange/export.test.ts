@@ -3,12 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ANSIBLE_GROUPS_MAX } from '../../src/exchange/ansible-format.ts'
 import { exportPieces, summarizeExport } from '../../src/exchange/export.ts'
-import {
-  type ExportFormatName,
-  exportFormatNames,
-  exportFormats,
-  formatFor,
-} from '../../src/exchange/export-formats.ts'
+import { type ExportFormatName, exportFormatNames, exportFormats } from '../../src/exchange/export-formats.ts'
 import { STREAM_PIECE_CHARACTERS } from '../../src/limits.ts'
 import { runAtOnce } from '../../src/scheduler.ts'
 import { draft } from '../support/store.ts'
@@ -65,11 +60,11 @@ describe('an export', () => {
     const records = recordsOf(
       Array.from({ length: 2_000 }, (_, i) => draft(`a${i}`, { username: 'u'.repeat(i % 200) })),
     )
-    const slices = summarizeExport(exportFormats.csv, records, 1)
+    const slices = summarizeExport(exportFormats.csv, { records, hasLabels: false }, 1)
     let count = 1
     let next = slices.next()
     for (; !next.done; next = slices.next()) count += 1
-    const pieces = [...exportPieces(exportFormats.csv, records, next.value)]
+    const pieces = [...exportPieces(records, next.value)]
     assert.equal(pieces.length, Math.ceil(next.value.bytes / STREAM_PIECE_CHARACTERS))
     assert.equal(count, pieces.length)
     for (const piece of pieces)
@@ -78,8 +73,7 @@ describe('an export', () => {
 
   it('lets other work run while it skips records that it leaves out', () => {
     const records = recordsOf(Array.from({ length: 2_000 }, (_, i) => draft(`a ${i}`)))
-    const format = exportFormats['ssh-config']
-    const pieces = exportPieces(format, records, { clashes: new Set() })
+    const pieces = exportPieces(records, { form: exportFormats['ssh-config'], clashes: new Set() })
     assert.deepEqual([...pieces], ['', ''])
   })
 
@@ -114,9 +108,8 @@ describe('an export', () => {
     ansible:
       'all:\n  hosts:\n' +
       '    "a":\n      ansible_host: "host.example"\n      ansible_port: 22\n      ansible_user: "ops"\n' +
-      '      connbook_label_env: "a;b\\\\"\n      connbook_label_pg_dbname: "app"\n' +
-      '      connbook_label_pg_sslmode: "verify-full"\n      connbook_label_ssh_identityfile: "~/.ssh/a b"\n' +
-      '      connbook_label_ssh_proxyjump: "ops@bastion:22,[2001:db8::1]"\n' +
+      '      ansible_ssh_common_args: "-J \'ops@bastion:22,[2001:db8::1]\'"\n' +
+      '      ansible_ssh_private_key_file: "~/.ssh/a b"\n      connbook_label_env: "a;b\\\\"\n' +
       '    "b":\n      ansible_host: "host.example"\n      ansible_port: 22\n      ansible_user: "ops"\n' +
       '  children:\n    "web":\n      hosts:\n        "a": {}\n    "db":\n      hosts:\n        "a": {}\n',
     'pg-service':
@@ -162,10 +155,9 @@ describe('an export', () => {
 
   const groupsLeftOut = (...labels: string[]) => {
     const records = recordsOf(labels.map((group, i) => draft(`a${i}`, { labels: { group } })))
-    const format = formatFor('ansible', true)
-    const summary = runAtOnce(summarizeExport(format, records, 1))
+    const summary = runAtOnce(summarizeExport(exportFormats.ansible, { records, hasLabels: true }, 1))
     assert.equal(summary.leftOut, 0)
-    return [[...exportPieces(format, records, summary)].join(''), summary.tail?.leftOutGroups] as const
+    return [[...exportPieces(records, summary)].join(''), summary.tail?.leftOutGroups] as const
   }
 
   it('writes every group that ansible takes, and one with the name of a host', () => {
@@ -188,7 +180,7 @@ describe('an export', () => {
     const notedBytes = (format: ExportFormatName, count: number) => {
       const drafts = Array.from({ length: count }, (_, i) => draft(`a${i % 2 ? '-' : '_'}${i >> 1}`))
       const records = recordsOf(drafts.map((each) => ({ ...each, labels: { group: groups(4) } })))
-      return runAtOnce(summarizeExport(formatFor(format, true), records, 1)).notedBytes
+      return runAtOnce(summarizeExport(exportFormats[format], { records, hasLabels: true }, 1)).notedBytes
     }
     assert.equal(notedBytes('csv', 100), 0)
     assert.ok(notedBytes('ansible', 100) >= 4 * 100 * 8)
@@ -200,9 +192,8 @@ describe('an export', () => {
     const records = recordsOf(
       Array.from({ length: 6_000 }, (_, i) => draft(`a${i}`, { labels: { group: `g${i % 3}` } })),
     )
-    const format = formatFor('ansible', true)
-    const summary = runAtOnce(summarizeExport(format, records, 1))
-    const pieces = [...exportPieces(format, records, summary)]
+    const summary = runAtOnce(summarizeExport(exportFormats.ansible, { records, hasLabels: true }, 1))
+    const pieces = [...exportPieces(records, summary)]
     assert.equal(Buffer.byteLength(pieces.join('')), summary.bytes)
     for (const piece of pieces)
       assert.ok(piece.length < STREAM_PIECE_CHARACTERS + 1_000, `${piece.length} characters`)

@@ -1,8 +1,9 @@
 import * as fc from 'fast-check'
 import { exportPieces, summarizeExport } from '../../src/exchange/export.ts'
-import { type ExportFormatName, formatFor } from '../../src/exchange/export-formats.ts'
+import { type ExportFormatName, exportFormats } from '../../src/exchange/export-formats.ts'
 import { runAtOnce } from '../../src/scheduler.ts'
 import { Configuration, type NewConfiguration } from '../../src/store/configuration.ts'
+import type { Matcher } from '../../src/store/record-filter.ts'
 import { anyLabels } from '../support/properties/labels.ts'
 import { hasControlCharacter, recordName } from '../support/properties/texts.ts'
 import { draft } from '../support/store.ts'
@@ -21,22 +22,38 @@ export interface Exported {
   readonly text: string
   /** Why records were left out, by name. */
   readonly obstacles: Record<string, string>
+  /** Each with its record. */
+  readonly warnings: readonly string[]
   /** The names of the others. */
   readonly names: string[]
 }
 
-/** Exports all records. */
-export async function exported(format: string, records: readonly Configuration[]): Promise<Exported> {
+/** @param matches Which records are meant; all without it. */
+export async function exported(
+  format: string,
+  records: readonly Configuration[],
+  matches?: Matcher,
+): Promise<Exported> {
   const hasLabels = records.some(({ labels }) => labels !== undefined)
-  const known = formatFor(format as ExportFormatName, hasLabels)
-  const summary = runAtOnce(summarizeExport(known, records, Number.POSITIVE_INFINITY))
-  const { bytes, count, leftOut, obstacles } = summary
-  const text = [...exportPieces(known, records, summary)].join('')
+  const work = summarizeExport(
+    exportFormats[format as ExportFormatName],
+    { records, hasLabels, matches },
+    Number.POSITIVE_INFINITY,
+  )
+  const summary = runAtOnce(work)
+  const { bytes, count, leftOut, obstacles, warnings } = summary
+  const text = [...exportPieces(records, summary)].join('')
   const reasons = Object.fromEntries(obstacles.map(({ name, reason }) => [name, reason]))
-  const names = records.map(({ name }) => name).filter((name) => !Object.hasOwn(reasons, name))
+  const meant = records.filter((record) => summary.matches?.(record) !== false)
+  const names = meant.map(({ name }) => name).filter((name) => !Object.hasOwn(reasons, name))
   if (bytes !== Buffer.byteLength(text)) throw new Error(`${bytes} bytes announced, but not given`)
   if (leftOut !== obstacles.length || count !== names.length) throw new Error('wrong counts')
-  return { text, obstacles: reasons, names }
+  return {
+    text,
+    obstacles: reasons,
+    names,
+    warnings: warnings.map(({ name, reason }) => `${name} ${reason}`),
+  }
 }
 
 /** Names and usernames that have a special meaning for some tool. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { describe, it } from 'node:test'
 import { promisify } from 'node:util'
-import { sshArguments } from '../../src/exchange/ssh-command.ts'
+import { sshCommandTo } from '../../src/exchange/ssh-command.ts'
 import { parseIPv6 } from '../../src/network.ts'
 import { missing } from '../support/debian.ts'
 import { casesOfSlow, holdLaterFor } from '../support/properties/hold-property.ts'
@@ -11,11 +11,14 @@ import { sshRecords } from './ssh-records.ts'
 
 const run = promisify(execFile)
 
-describe('sshArguments', () => {
+const nobody = () => undefined
+
+describe('sshCommandTo', () => {
   it('means to ssh what the record says', { skip: missing('ssh') }, async (t) => {
-    const check = async (record: Parameters<typeof sshArguments>[0]) => {
-      const args = sshArguments(record)
-      if (typeof args === 'string') return
+    const check = async (record: Parameters<typeof sshCommandTo>[0]) => {
+      const command = sshCommandTo(record, nobody)
+      if (typeof command === 'string') return
+      const { args } = command
       const { stdout } = await run('ssh', ['-F', 'none', '-G', ...args])
       const told = new Map(
         stdout.split('\n').map((line) => [line.split(' ', 1)[0], line.replace(/^\S+ /, '')]),

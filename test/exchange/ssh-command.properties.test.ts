@@ -1,15 +1,18 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { sshArguments } from '../../src/exchange/ssh-command.ts'
+import { sshCommandTo } from '../../src/exchange/ssh-command.ts'
 import { holdFor } from '../support/properties/hold-property.ts'
 import { sshRecords } from './ssh-records.ts'
 
-describe('sshArguments', () => {
+const nobody = () => undefined
+
+describe('sshCommandTo', () => {
   it('passes values only as arguments of options, and a host that is not an option', (t) => {
     holdFor(t, sshRecords, (record) => {
-      const args = sshArguments(record)
-      if (typeof args === 'string') return assert.match(args, /^has a /)
+      const command = sshCommandTo(record, nobody)
+      if (typeof command === 'string') return assert.match(command, /^(?:has a|goes through) /)
+      const { args } = command
       const host = args.at(-1) ?? ''
       assert.match(host, /^[^-]/)
       assert.equal(host, record.hostname.replace(/^\[(.*)\]$/, '$1'))

@@ -26,11 +26,20 @@ export const meaningfulRecords = recordsOf([
   ...meaningful.map((username, i) => draft(`u${i}`, { username, port: 1000 + i })),
 ])
 
+/** The records of an export. */
+interface Book {
+  readonly records: readonly Configuration[]
+  /** Of those that the file has. */
+  readonly names: readonly string[]
+}
+
+type ToLabels = (record: Configuration, book: Book) => unknown
+
 /** @param toLabels What the tool is told by labels. */
-function expected(record: Configuration, toLabels: ((record: Configuration) => unknown) | undefined): Seen {
+function expected(record: Configuration, book: Book, toLabels: ToLabels | undefined): Seen {
   const { hostname, port, username } = record
   const seen = { hostname: bare(hostname), port, username }
-  return toLabels === undefined ? seen : { ...seen, labels: toLabels(record) }
+  return toLabels === undefined ? seen : { ...seen, labels: toLabels(record, book) }
 }
 
 /** Exports records, and asks a tool about each that the format can express. */
@@ -39,7 +48,7 @@ export async function assertSeen(
   format: string,
   records: readonly Configuration[],
   look: (file: string, names: readonly string[]) => Promise<(Seen | undefined)[]>,
-  toLabels?: (record: Configuration) => unknown,
+  toLabels?: ToLabels,
 ) {
   const { text, names } = await exported(format, records)
   const file = join(await temporaryFolder(t), 'export')
@@ -49,7 +58,7 @@ export async function assertSeen(
   for (const [i, record] of wanted.entries())
     assert.deepEqual(
       seen[i] && inSmallLetters(seen[i]),
-      inSmallLetters(expected(record, toLabels)),
+      inSmallLetters(expected(record, { records, names }, toLabels)),
       `${JSON.stringify(record)} in ${JSON.stringify(text)}`,
     )
 }
@@ -80,12 +89,37 @@ export async function askSsh(file: string, names: readonly string[]): Promise<Se
 }
 
 /** What a record tells ssh by its labels; an address has brackets or not, as ssh likes. */
-export function sshLabelsOf({ labels }: Configuration) {
+export function sshLabelsOf(record: Configuration, { records, names }: Book) {
+  const hops = hopsOf(record, records)
+  const isInFile = hops.every(({ hop }) => hop === undefined || names.includes(hop.name))
   return {
-    // ssh does not print `none`.
-    jump: (labelOf(labels, 'ssh.proxyjump') ?? '').replace(/^none$/, '').replaceAll(/[[\]]/g, ''),
-    identity: labelOf(labels, 'ssh.identityfile') ?? '',
+    jump: (isInFile ? hops.map(({ text }) => text) : writtenHops(record, records))
+      .join()
+      .replaceAll(/[[\]]/g, ''),
+    identity: labelOf(record.labels, 'ssh.identityfile') ?? '',
   }
+}
+
+/** The hops of a record's label, each with the record that it names. */
+function hopsOf({ labels }: Configuration, records: readonly Configuration[]) {
+  const value = labelOf(labels, 'ssh.proxyjump') ?? 'none'
+  return (value === 'none' ? [] : value.split(',')).map((text) => {
+    const find = (wanted: string) => records.find(({ name }) => name === wanted && name !== 'none')
+    const [, user, host = '', port] = /^(?:(.*)@)?(.*?)(?::(\d+))?$/s.exec(text) ?? []
+    const whole = find(text)
+    return whole === undefined ? { text, hop: find(host), user, port } : { text, hop: whole }
+  })
+}
+
+function writtenHops(record: Configuration, records: readonly Configuration[]): string[] {
+  const hops = hopsOf(record, records)
+  const first = hops[0]?.hop
+  return [
+    ...(first === undefined ? [] : writtenHops(first, records)),
+    ...hops.map(({ text, hop, user, port }) =>
+      hop === undefined ? text : `${user ?? hop.username}@${hop.hostname}:${port ?? hop.port}`,
+    ),
+  ]
 }
 
 export async function askAnsible(file: string, names: readonly string[]): Promise<(Seen | undefined)[]> {
@@ -116,6 +150,8 @@ export async function askAnsible(file: string, names: readonly string[]): Promis
         port: Number(vars.ansible_port),
         username: textOf(vars.ansible_user),
         labels: {
+          jump: textOf(vars.ansible_ssh_common_args ?? ''),
+          identity: textOf(vars.ansible_ssh_private_key_file ?? ''),
           variables: Object.fromEntries(
             Object.entries(vars)
               .filter(([variable]) => variable.startsWith('connbook_'))
@@ -137,9 +173,13 @@ function textOf(value: unknown): string {
 }
 
 /** What a record tells Ansible by its labels. */
-export function ansibleLabelsOf({ labels = {} }: Configuration) {
-  const others = Object.entries(labels).filter(([key]) => key !== 'group')
+export function ansibleLabelsOf(record: Configuration, { records }: Book) {
+  const { labels = {} } = record
+  const others = Object.entries(labels).filter(([key]) => !/^(?:group|kind|ssh\..*|pg\..*)$/.test(key))
+  const jump = labelOf(labels, 'ssh.proxyjump')
   return {
+    jump: jump === undefined ? '' : `-J '${jump === 'none' ? jump : writtenHops(record, records)}'`,
+    identity: labelOf(labels, 'ssh.identityfile') ?? '',
     variables: Object.fromEntries(
       others.map(([key, value]) => [`connbook_label_${key.replaceAll(/[^a-z0-9]/g, '_')}`, value]),
     ),

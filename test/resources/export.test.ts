@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, describe, it } from 'node:test'
 import type { ExportSummary } from '../../src/exchange/export.ts'
+import { exportFormats } from '../../src/exchange/export-formats.ts'
 import { ExportSummaries, SUMMARY_KEPT_BYTES_MAX } from '../../src/resources/export.ts'
 import { getToken, pathOf } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
@@ -90,6 +91,9 @@ describe('GET /v1/export', () => {
     '?format=csv&format=csv': ['format', /^is given twice$/],
     '?format=csv&skip=yes': ['skip', /^must be 0 or 1$/],
     '?format=csv&sort=name': ['sort', /^is not a parameter/],
+    '?format=csv&lable=env': ['lable', /^is not a parameter/],
+    '?format=csv&port=022': ['port', /plain decimal/],
+    '?format=csv&label=A=b': ['label', /^the key "A" is not a label/],
     '?format=csv&constructor=1': ['constructor', /^is not a parameter/],
   }
   for (const [query, [field, detail]] of Object.entries(queries)) {
@@ -101,6 +105,52 @@ describe('GET /v1/export', () => {
       assert.match(fault?.detail ?? '', detail)
     })
   }
+
+  it('is of the records that filters keep, of which it counts and judges no others', async () => {
+    const { status, headers, text } = await ask('GET', '/v1/export?format=ssh-config&prefix=n10&port=22')
+    assert.equal(status, 200)
+    const kept = names.filter((name) => name.startsWith('n10'))
+    assert.deepEqual(
+      [...text.matchAll(/^Host (.*)$/gm)].map(([, name]) => name),
+      kept,
+    )
+    assert.deepEqual([headers['x-total-count'], headers['x-left-out']], [String(kept.length), '0'])
+    assert.equal(headers['content-length'], String(Buffer.byteLength(text)))
+    assert.equal((await ask('GET', '/v1/export?format=jsonl&q=WEB%201')).text.match(/\n/g)?.length, 1)
+    const spaced = await ask('GET', '/v1/export?format=ssh-config&name=web%201')
+    assert.match(spaced.json<{ detail: string }>().detail, /^Cannot express 1 of 1 record as ssh-config/)
+    assert.equal((await ask('GET', '/v1/export?format=jsonl&prefix=nobody')).text, '')
+  })
+
+  it('has the tag of the records, and is not sent again while they stay', async () => {
+    const path = '/v1/export?format=csv&prefix=n1'
+    const { headers } = await ask('GET', path)
+    const { etag = '' } = headers
+    assert.equal(etag, (await ask('GET', '/configurations/')).headers.etag)
+    const again = await ask('GET', path, { headers: { 'If-None-Match': etag } })
+    assert.deepEqual([again.status, again.text, again.headers.etag], [304, '', etag])
+    assert.equal((await ask('GET', path, { headers: { 'If-Match': '"other"' } })).status, 412)
+    assert.equal((await ask('PATCH', pathOf('n9'), { body: { username: 'new' } })).status, 200)
+    const changed = await ask('GET', path, { headers: { 'If-None-Match': etag } })
+    assert.equal(changed.status, 200)
+    assert.notEqual(changed.headers.etag, etag)
+  })
+
+  it('warns in a header of what is to be known, of 20 records at most, and counts the rest', async (t) => {
+    const other = await start(t)
+    const askOther = createClient(other.url, await getToken(other.url, client))
+    const body = Array.from({ length: 25 }, (_, i) => draft(`w${i}`, { labels: { 'ssh.proxyjump': 'gäte' } }))
+    const gate = draft('gäte', { hostname: '192.0.2.1', labels: { 'ssh.identityfile': '~/k', kind: 'vpn' } })
+    await askOther('POST', '/v1/import?format=json', { body: [...body, gate] })
+    const { headers, text } = await askOther('GET', '/v1/export?format=ssh-config')
+    const warnings = String(headers['x-warning']).split(',').map(decodeURIComponent)
+    assert.equal(warnings.length, 20)
+    assert.equal(warnings[0], '"w0" goes through "gäte", whose ssh.identityfile is not used for that')
+    assert.equal(headers['x-warning-count'], '25')
+    assert.match(text, /\n {2}ProxyJump ops@192\.0\.2\.1:22\n/)
+    const none = await askOther('GET', '/v1/export?format=csv')
+    assert.deepEqual([none.headers['x-warning'], none.headers['x-warning-count']], [undefined, undefined])
+  })
 
   it('is open to all who may read, and to nobody else', async () => {
     assert.equal((await createClient(service.url)('GET', '/v1/export?format=csv')).status, 403)
@@ -148,7 +198,11 @@ const summary = (notedBytes: number): ExportSummary => ({
   bytes: 0,
   count: 0,
   leftOut: 0,
+  form: exportFormats.ansible,
+  matches: undefined,
   obstacles: [],
+  warnings: [],
+  warningCount: 0,
   clashes: new Set(),
   tail: undefined,
   notedBytes,

@@ -23,7 +23,7 @@ export const filterFlags = ['prefix', 'named', ...fieldOptions, 'withLabel'] as 
 
 type FieldOptions = CommandInput<(typeof fieldFlags)[number]>['options']
 type RemovalOptions = CommandInput<(typeof removalFlags)[number]>['options']
-type FilterOptions = CommandInput<(typeof filterFlags)[number]>['options']
+export type FilterOptions = CommandInput<(typeof filterFlags)[number]>['options']
 
 /** The members of a body; those that were not given are undefined, so that JSON leaves them out. */
 export type GivenFields = Readonly<Record<FlaggedField, unknown>> & {

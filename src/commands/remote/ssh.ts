@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { readRecord } from '../../client/served-record.ts'
+import { readHops, readRecord } from '../../client/served-record.ts'
 import { defineCommand } from '../../command-line/command.ts'
 import { recordExitCodes } from '../../command-line/exit-codes.ts'
 import { shown } from '../../command-line/output.ts'
 import { ConnbookError } from '../../errors.ts'
-import { sshArguments } from '../../exchange/ssh-command.ts'
+import { sshCommandTo } from '../../exchange/ssh-command.ts'
 import { wordForShell } from '../../shell.ts'
 import { escapeHidden } from '../../text.ts'
 import { quoted } from './changes.ts'
@@ -32,7 +32,7 @@ export const sshCommand = defineCommand({
   ],
   server: 'running',
   notes: [
-    'ssh gets hostname, port and username, and as jump host and key the labels ssh.proxyjump and ssh.identityfile. Flags of connbook come before NAME.',
+    'ssh gets hostname, port and username, and as jump host and key the labels ssh.proxyjump and ssh.identityfile. A jump host may be the name of a record. Flags of connbook come before NAME.',
   ],
   flags: [...clientFlags, 'print'],
   exitCodes: {
@@ -47,9 +47,12 @@ export const sshCommand = defineCommand({
     } = input
     const client = await connect(input, context, 'ssh')
     const { record } = await readRecord(client, name)
-    const found = sshArguments(record)
-    if (typeof found === 'string') throw new NoSshError(`Cannot run ssh: the record ${quoted(name)} ${found}`)
-    const args = ['ssh', ...found, ...more]
+    const found = sshCommandTo(record, await readHops(client, record))
+    if (typeof found === 'string')
+      throw new NoSshError(`Cannot run ssh: the record ${quoted(name)} ${escapeHidden(found)}`)
+    for (const warning of found.warnings)
+      context.screen.write(`connbook: The record ${quoted(name)} ${escapeHidden(warning)}\n`)
+    const args = ['ssh', ...found.args, ...more]
     if (options.print) {
       const line = args.map(wordForShell).join(' ')
       const seen = context.style.isTerminal ? escapeHidden(line) : line

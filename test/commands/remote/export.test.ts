@@ -25,6 +25,51 @@ describe('connbook export --server', { timeout: 300_000 }, () => {
     }
   })
 
+  it('takes the filters of ls and a query, at a server as in a folder, and passes warnings on', async (t) => {
+    const labels = { 'ssh.proxyjump': 'nowhere', env: 'a b' }
+    const { run, service } = await openServer(t, [web1, db1, { ...web1, name: 'web2', labels }])
+    const data = ['--data', service.folder.path]
+    const words = ['export', '--format', 'ssh-config']
+    const warning = 'connbook: Warnings:\n  "web2" goes through "nowhere", which is the name of no record\n'
+    const filters: [flags: string[], hosts: string[]][] = [
+      [
+        ['--prefix', 'web'],
+        ['web1', 'web2'],
+      ],
+      [['--label', 'env=a b', '--username', 'deploy'], ['web2']],
+      [['--where', 'label=env=a%20b&prefix=web'], ['web2']],
+      [['--where', '?q=DB1'], ['db1']],
+      [['--prefix', 'web', '--where', 'name=web1'], ['web1']],
+      [['--name', 'nobody'], []],
+    ]
+    for (const [flags, hosts] of filters)
+      for (const where of [[], data]) {
+        const { code, stdout, stderr } = await run([...words, ...flags, ...where])
+        assert.equal(code, 0, stderr)
+        assert.deepEqual(
+          [...stdout.matchAll(/^Host (.*)$/gm)].map(([, name]) => name),
+          hosts,
+        )
+        assert.equal(stderr.startsWith(warning), hosts.includes('web2'), stderr)
+      }
+  })
+
+  it('refuses a filter that is not there before it asks anybody, and writes nothing', async (t) => {
+    const { run } = await openServer(t, [web1])
+    const file = join(await temporaryFolder(t), 'x')
+    const words = ['export', '--format', 'csv', '--output', file, '--where', 'lable=env&port=x%20']
+    const { code, stdout, stderr } = await run(words)
+    assert.deepEqual([code, stdout], [2, ''])
+    assert.match(
+      stderr,
+      /The filters are not valid\n {2}lable is not a parameter here: [^\n]+\n {2}port must be/,
+    )
+    assert.deepEqual(await readdir(dirname(file)), [])
+    assert.equal((await run(['export', '--format', 'csv', '--where', 'a=%'])).code, 2)
+    const twice = await run(['export', '--format', 'csv', '--prefix', 'a', '--where', 'prefix=b'])
+    assert.match(twice.stderr, /prefix is given twice/)
+  })
+
   it('asks the server that the flag names, and a folder that a flag names before the variable', async (t) => {
     const [one, two] = [await openServer(t, [web1]), await openServer(t, [db1])]
     const words = ['export', '--format', 'csv']

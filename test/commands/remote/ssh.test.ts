@@ -23,10 +23,40 @@ describe('connbook ssh', { timeout: 300_000 }, () => {
     assert.deepEqual(await run(['ssh', '--print', 'web1', '-v', 'a b', "it's"]), {
       code: 0,
       stdout:
-        "ssh -p 22 -l deploy -J ops@jump.example:2222,b -i '~/keys/a b' 2001:db8::1 -v 'a b' 'it'\\''s'\n",
+        "ssh -p 22 -l deploy -J ops@jump.example:2222,deploy@192.0.2.10:22 -i '~/keys/a b' 2001:db8::1 -v 'a b' 'it'\\''s'\n",
       stderr: '',
     })
     assert.equal((await run(['ssh', '--print', 'b'])).stdout, 'ssh -p 22 -l deploy 192.0.2.10\n')
+  })
+
+  it('goes through records that the label names, and those before them', async (t) => {
+    const { run } = await openServer(t, [
+      { ...web1, labels: { 'ssh.proxyjump': 'ops@inner' } },
+      {
+        ...web1,
+        name: 'inner',
+        hostname: '10.0.0.1',
+        labels: { 'ssh.proxyjump': 'outer', 'ssh.identityfile': '~/k' },
+      },
+      { ...web1, name: 'outer', hostname: '192.0.2.1', port: 2222, username: 'jump' },
+      { ...web1, name: 'lost', labels: { 'ssh.proxyjump': 'nobody' } },
+      { ...web1, name: 'loop', labels: { 'ssh.proxyjump': 'loop' } },
+    ])
+    assert.deepEqual(await run(['ssh', '--print', 'web1']), {
+      code: 0,
+      stdout: 'ssh -p 22 -l deploy -J jump@192.0.2.1:2222,ops@10.0.0.1:22 192.0.2.10\n',
+      stderr:
+        'connbook: The record "web1" goes through "inner", whose ssh.identityfile is not used for that\n',
+    })
+    const lost = await run(['ssh', '--print', 'lost'])
+    assert.equal(lost.stdout, 'ssh -p 22 -l deploy -J nobody 192.0.2.10\n')
+    assert.equal(
+      lost.stderr,
+      'connbook: The record "lost" goes through "nobody", which is the name of no record\n',
+    )
+    const loop = await run(['ssh', '--print', 'loop'])
+    assert.deepEqual([loop.code, loop.stdout], [1, ''])
+    assert.match(loop.stderr, /the record "loop" goes through itself: "loop" > "loop"\n$/)
   })
 
   it('takes no flag after the name for its own, and none before it for one of ssh', async (t) => {

@@ -1,0 +1,214 @@
+/** The label with the hosts that ssh goes through, as for its option `-J`. */
+export const JUMP_LABEL = 'ssh.proxyjump'
+/** The label with the path of a private key. */
+export const KEY_LABEL = 'ssh.identityfile'
+
+/** Hops on a way to a host, those of other records included. */
+export const HOPS_MAX = 16
+
+/** What is needed of a record to go to it, or through it. */
+export interface HopRecord {
+  readonly name: string
+  readonly hostname: string
+  readonly port: number
+  readonly username: string
+  readonly labels?: Readonly<Record<string, string>> | undefined
+}
+
+/** A host between. */
+export interface Hop {
+  /** As the label has it. */
+  readonly word: string
+  /** The record that it names, if any, … */
+  readonly record?: HopRecord
+  /** … and what it says other than that record. */
+  readonly user?: string
+  readonly port?: string
+}
+
+/** The hosts that lead to a record, the first one first. */
+export interface Way {
+  /** Those of its own label. */
+  readonly own: readonly Hop[]
+  /** With those that the first one itself is behind. */
+  readonly all: readonly Hop[]
+}
+
+export type FindRecord = (name: string) => HopRecord | undefined
+
+/** Such a hop needs no quotes, which ssh 9.2 would keep, and nothing can follow it. */
+const PLAIN_HOP =
+  /^(?:[A-Za-z0-9_][\w.-]*@)?(?:[A-Za-z0-9_][\w.-]*|\[[0-9A-Fa-f:.]+\])(?::(?<port>[1-9]\d{0,4}))?$/
+const PORT_MAX = 65_535
+/** What is wrong with other hops, to complete "a value that …". */
+export const NOT_HOPS = 'is not [USER@]HOST[:PORT], or several with commas between them'
+/** The user is what stands before the last `@`, as in ssh. */
+const HOP_PARTS = /^(?:(?<user>.*)@)?(?<host>[^@]*?)(?::(?<port>\d+))?$/s
+
+/** Whether ssh takes a text as one hop, for what it is. */
+export function isPlainHop(word: string): boolean {
+  const match = PLAIN_HOP.exec(word)
+  return match !== null && Number(match.groups?.port ?? 1) <= PORT_MAX
+}
+
+/**
+ * Follows the label `ssh.proxyjump` of a record. As in ssh, the hops of the first hop's own record go before it, and those
+ * of the other hops' records count for nothing (ssh_config(5), ProxyJump).
+ *
+ * @param find Finds a record by its whole name.
+ * @returns Undefined if ssh connects directly; the reason, which completes "The record …", if no connection can go so.
+ */
+export function resolveWay(record: HopRecord, find: FindRecord): Way | string | undefined {
+  const { length } = wordsOf(record)
+  if (length === 0) return undefined
+  if (length > HOPS_MAX) return `goes through ${length} hops; ${HOPS_MAX} are the most`
+  const own = hopsOf(record, find)
+  let all = own
+  const passed = [record.name]
+  for (let first = own[0]?.record; first !== undefined; ) {
+    passed.push(first.name)
+    if (passed.indexOf(first.name) < passed.length - 1) return `goes through itself: ${chainOf(passed)}`
+    const before = hopsOf(first, find)
+    all = [...before, ...all]
+    if (all.length > HOPS_MAX) break
+    first = before[0]?.record
+  }
+  if (all.some((hop) => hop.record?.name === record.name))
+    return `goes through itself: ${chainOf([record.name, record.name])}`
+  return all.length > HOPS_MAX
+    ? `goes through more than ${HOPS_MAX} hops, those of its hops included: ${chainOf(passed)}`
+    : { own, all }
+}
+
+/** The record that the first hop of a record's label names. */
+export function firstHop(record: HopRecord, find: FindRecord): HopRecord | undefined {
+  return hopsOf(record, find)[0]?.record
+}
+
+/** Whether the own label of a record, with that of no other, names the record with this name. */
+export function namesHop(record: HopRecord, name: string, find: FindRecord): boolean {
+  return hopsOf(record, find).some((hop) => hop.record?.name === name)
+}
+
+/** Whether ssh goes to a record through others. */
+export function hasHops(record: HopRecord): boolean {
+  return wordsOf(record).length > 0
+}
+
+/** What records a label may name: each hop as a whole, and without its user and port; nothing if there are too many. */
+export function namesInHops(record: HopRecord): readonly string[] {
+  const words = wordsOf(record)
+  return (words.length > HOPS_MAX ? [] : words).flatMap((word) => {
+    const { host = word } = HOP_PARTS.exec(word)?.groups ?? {}
+    return host === word ? [word] : [word, host]
+  })
+}
+
+/** What `ssh -J` gets. */
+export interface WrittenJump {
+  /** One word for a shell, in which nothing refers to a record any more. */
+  readonly word: string
+  /** As of `warningsOf`. */
+  readonly warnings: readonly string[]
+}
+
+/**
+ * The whole way to a record for a tool that knows no records.
+ *
+ * @param find Finds a record by its whole name.
+ * @returns Undefined without the label; the reason, which completes "The record …", if ssh would refuse the way.
+ */
+export function writtenJump(record: HopRecord, find: FindRecord): WrittenJump | string | undefined {
+  const value = jumpLabelOf(record, JUMP_LABEL)
+  if (value === undefined || isNone(value))
+    return value === undefined ? undefined : { word: value, warnings: [] }
+  const way = resolveWay(record, find)
+  return way === undefined || typeof way === 'string' ? way : writeWay(way)
+}
+
+/** @returns The reason, which completes "The record …", if ssh would refuse a hop as it is written out. */
+export function writeWay(way: Way): WrittenJump | string {
+  const words: string[] = []
+  for (const hop of way.all) {
+    const word = writtenHop(hop)
+    if (!isPlainHop(word)) {
+      return hop.record === undefined
+        ? `has a label ${JUMP_LABEL} that ${NOT_HOPS}`
+        : `goes through ${JSON.stringify(hop.record.name)}, whose user and host ssh cannot take for a hop`
+    }
+    words.push(word)
+  }
+  return { word: words.join(','), warnings: warningsOf(way.all, true) }
+}
+
+/**
+ * What somebody who uses a way should know; each completes "The record …".
+ *
+ * @param isWritten Whether the hops are written out: then ssh learns nothing of the keys that their records have.
+ */
+export function warningsOf(hops: readonly Hop[], isWritten: boolean): readonly string[] {
+  return hops.flatMap(({ word, record }) => {
+    if (record === undefined)
+      return /[.:]/.test(hostOf(word))
+        ? []
+        : [`goes through ${JSON.stringify(word)}, which is the name of no record`]
+    return isWritten && jumpLabelOf(record, KEY_LABEL) !== undefined
+      ? [`goes through ${JSON.stringify(record.name)}, whose ${KEY_LABEL} is not used for that`]
+      : []
+  })
+}
+
+/** The host that ssh connects to for a hop, without brackets. */
+export function hostOfHop({ word, record }: Hop): string {
+  return unbracketed(record === undefined ? hostOf(word) : record.hostname)
+}
+
+function hopsOf(record: HopRecord, find: FindRecord): readonly Hop[] {
+  return wordsOf(record).map((word) => {
+    if (isNone(word)) return { word }
+    const whole = find(word)
+    if (whole !== undefined) return { word, record: whole }
+    const { user, host = '', port } = HOP_PARTS.exec(word)?.groups ?? {}
+    const named = host === word || isNone(host) ? undefined : find(host)
+    if (named === undefined) return { word }
+    return {
+      word,
+      record: named,
+      ...(user === undefined ? {} : { user }),
+      ...(port === undefined ? {} : { port }),
+    }
+  })
+}
+
+/** A label `none` keeps ssh from any hop; an empty one is a fault that is found elsewhere. */
+function wordsOf(record: HopRecord): readonly string[] {
+  const value = jumpLabelOf(record, JUMP_LABEL)
+  return value === undefined || isNone(value) ? [] : value.split(',')
+}
+
+/** ssh reads it in capitals, too. */
+function isNone(text: string): boolean {
+  return text.toLowerCase() === 'none'
+}
+
+function writtenHop({ word, record, user, port }: Hop): string {
+  if (record === undefined) return word
+  const host = unbracketed(record.hostname)
+  return `${user ?? record.username}@${host.includes(':') ? `[${host}]` : host}:${port ?? record.port}`
+}
+
+function hostOf(word: string): string {
+  return HOP_PARTS.exec(word)?.groups?.host ?? word
+}
+
+function unbracketed(hostname: string): string {
+  return hostname.replace(/^\[(.*)\]$/s, '$1')
+}
+
+function jumpLabelOf({ labels }: HopRecord, key: string): string | undefined {
+  return labels !== undefined && Object.hasOwn(labels, key) ? labels[key] : undefined
+}
+
+function chainOf(names: readonly string[]): string {
+  return names.map((name) => JSON.stringify(name)).join(' > ')
+}
