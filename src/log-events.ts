@@ -110,6 +110,12 @@ export const logEvents = {
     fields: ['remedy'],
     meaning: 'every user and client is read-only, so nobody can change records; do as `remedy` says',
   },
+  nobody_can_administer: {
+    level: 'warn',
+    fields: ['remedy'],
+    meaning:
+      'no user and no client is an admin, as in a folder of an older connbook, so accounts are managed only by commands on the host; if that is not wanted, do as `remedy` says',
+  },
   interrupted_restore_completed: {
     level: 'warn',
     fields: ['restore'],

@@ -3,18 +3,28 @@ import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import { createJsonDocument, type DocumentForm, type JsonDocument } from '../files/json-document.ts'
 import { isScope } from '../http/scope.ts'
 import { checkMembers, isObject } from '../json.ts'
-import type { Account, Accounts } from './accounts.ts'
+import { type Account, type Accounts, hasAdmin } from './accounts.ts'
 import { isPasswordHash } from './password.ts'
 
 const ADVICE = `put it back from a copy of the folder, or ${RESTORE_ADVICE}`
 
-/** The form of stored accounts. */
-export const accountsForm: DocumentForm<Accounts> = { format: 'connbook accounts', parse: parseAccounts }
+/** The form of stored accounts. Version 2 has what an older connbook would take for something else. */
+export const accountsForm: DocumentForm<Accounts> = {
+  format: 'connbook accounts',
+  parse: parseAccounts,
+  versionMax: 2,
+  versionOf: (accounts) => (needNewerForm(accounts) ? 2 : 1),
+}
+
+/** Whether an older connbook must refuse the accounts: it does not know the scope `admin`. */
+export function needNewerForm(accounts: Accounts): boolean {
+  return hasAdmin(accounts)
+}
 
 /** The accounts file of a folder. */
 export function accountsDocument(folder: DataPaths): JsonDocument<Accounts> {
   const path = folder.file(dataFiles.accounts)
-  return createJsonDocument(path, accountsForm.format, accountsForm.parse, ADVICE, folder.files)
+  return createJsonDocument(path, accountsForm, ADVICE, folder.files)
 }
 
 /** For a folder with records, which must have had accounts. */
@@ -46,7 +56,7 @@ function parseList(input: unknown): Account[] {
       throw new NewerFormError(`the way in which the secret of "${name}" is stored`)
     }
     if (scope === undefined) return { name, secret, generation }
-    // An unknown scope must never count as FULL_SCOPE.
+    // An unknown scope must never count as WRITE_SCOPE.
     if (!isScope(scope)) throw new NewerFormError(`the scope of "${name}"`)
     return { name, secret, generation, scope }
   })

@@ -1,6 +1,6 @@
 import { ConnbookError, InvalidInputError } from '../errors.ts'
 import type { AccountPrincipal } from '../http/message.ts'
-import { FULL_SCOPE, type Scope } from '../http/scope.ts'
+import { ADMIN_SCOPE, type Scope, WRITE_SCOPE } from '../http/scope.ts'
 import { ACCOUNT_NAME_CHARACTERS_MAX } from '../limits.ts'
 import { checkText } from '../text.ts'
 
@@ -14,7 +14,7 @@ export interface Account {
   readonly secret: string
   /** Rises when the secret changes, which ends every session and token: those of other generations are invalid. */
   readonly generation: number
-  /** Absent for FULL_SCOPE, as in files from before scopes. */
+  /** Absent for WRITE_SCOPE, as in files from before scopes. */
   readonly scope?: Scope
 }
 
@@ -43,7 +43,7 @@ export function findAccount(accounts: Accounts, kind: AccountKind, name: string)
 }
 
 export function scopeOf(account: Account): Scope {
-  return account.scope ?? FULL_SCOPE
+  return account.scope ?? WRITE_SCOPE
 }
 
 /** @throws {AccountExistsError} */
@@ -52,11 +52,11 @@ export function addAccount(
   kind: AccountKind,
   name: string,
   secret: string,
-  scope: Scope = FULL_SCOPE,
+  scope: Scope = WRITE_SCOPE,
 ): Accounts {
   if (findAccount(accounts, kind, name) !== undefined)
     throw new AccountExistsError(`Cannot add ${kind} "${name}": there is one already`)
-  return put(accounts, kind, scope === FULL_SCOPE ? { name, secret } : { name, secret, scope })
+  return put(accounts, kind, scope === WRITE_SCOPE ? { name, secret } : { name, secret, scope })
 }
 
 /** @throws {UnknownAccountError} */
@@ -65,13 +65,13 @@ export function changeSecret(accounts: Accounts, kind: AccountKind, name: string
   return put(removeAccount(accounts, kind, name), kind, { ...account, secret })
 }
 
-/** Keeps the generation, so sessions and tokens go on. @throws {UnknownAccountError} */
+/** Keeps the generation, so sessions and tokens go on. The same object if it is the scope already. @throws {UnknownAccountError} */
 export function changeScope(accounts: Accounts, kind: AccountKind, name: string, scope: Scope): Accounts {
-  getAccount(accounts, kind, name)
+  if (scopeOf(getAccount(accounts, kind, name)) === scope) return accounts
   const list = listOf(accounts, kind).map((account) => {
     if (account.name !== name) return account
     const { scope: _, ...others } = account
-    return scope === FULL_SCOPE ? others : { ...others, scope }
+    return scope === WRITE_SCOPE ? others : { ...others, scope }
   })
   return withList(accounts, kind, list)
 }
@@ -90,7 +90,13 @@ export function raiseGeneration(accounts: Accounts, kind: AccountKind, name: str
   return { ...withList(accounts, kind, list), lastGeneration: raised.generation }
 }
 
-function getAccount(accounts: Accounts, kind: AccountKind, name: string): Account {
+/** Whether some account may manage accounts. */
+export function hasAdmin({ users, clients }: Pick<Accounts, 'users' | 'clients'>): boolean {
+  return [...users, ...clients].some((account) => scopeOf(account) === ADMIN_SCOPE)
+}
+
+/** @throws {UnknownAccountError} */
+export function getAccount(accounts: Accounts, kind: AccountKind, name: string): Account {
   const account = findAccount(accounts, kind, name)
   if (account === undefined) throw new UnknownAccountError(`There is no ${kind} "${name}"`)
   return account

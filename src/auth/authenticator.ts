@@ -3,7 +3,7 @@ import { type Fault, InvalidInputError, InvalidScopeError } from '../errors.ts'
 import { ownerHeaders, trimBlanks } from '../http/header-fields.ts'
 import type { Caller, CommandPrincipal, Credential, Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
-import { FULL_SCOPE, narrower, type Scope } from '../http/scope.ts'
+import { ADMIN_SCOPE, narrower, type Scope, WRITE_SCOPE } from '../http/scope.ts'
 import { decodePercent } from '../http/url.ts'
 import { ACCOUNT_NAME_CHARACTERS_MAX } from '../limits.ts'
 import type { Log } from '../log.ts'
@@ -84,7 +84,7 @@ export interface Authenticator {
    * Checks a client's secret and issues a token.
    *
    * @param spellings Readings of what was sent, the likeliest first; the first id that exists counts.
-   * @param wanted The client's scope or a narrower one; the client's if not given.
+   * @param wanted The client's scope or a narrower one; if not given, the client's, but without `admin`.
    * @returns undefined if client or secret is wrong.
    * @throws {InvalidScopeError} if the secret is right and `wanted` exceeds the client's scope.
    * @throws {TooManyAttemptsError} {OverloadedError}
@@ -185,7 +185,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       )
       if (account === undefined) return undefined
       await attempts.succeeded('token_issued', caller, { kind: 'client', name: account.name })
-      const scope = wanted ?? scopeOf(account)
+      const scope = wanted ?? narrower(scopeOf(account), WRITE_SCOPE)
       const token = sign(account, 'api', tokenTtlSeconds, scope)
       return { access_token: token, token_type: 'Bearer', expires_in: tokenTtlSeconds, scope }
     },
@@ -319,6 +319,6 @@ export function readOwner({ headers }: Pick<Request, 'headers'>): CommandPrincip
     kind: 'command',
     name: account ?? systemAccount(),
     command: command ?? NO_COMMAND,
-    scope: FULL_SCOPE,
+    scope: ADMIN_SCOPE,
   }
 }

@@ -109,7 +109,12 @@ export async function openClockFloor(
 ): Promise<ClockFloor> {
   const path = folder.file(dataFiles.clock)
   const advice = 'remove it if the clock of this machine is right'
-  const document = createJsonDocument(path, 'connbook clock', parseMoment, advice, folder.files)
+  const document = createJsonDocument(
+    path,
+    { format: 'connbook clock', parse: parseMoment },
+    advice,
+    folder.files,
+  )
   const passed = (await document.read()) ?? 0
   return new RememberedClock(makeClock(passed), passed, (moment) => document.write(moment), log)
 }

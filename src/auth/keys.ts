@@ -33,7 +33,7 @@ const MOMENT_MAX = 8_640_000_000_000
 
 /** The shell command after which the next start makes a new key, which ends every session and token. */
 export function newKeysCommand(folder: DataPaths): string {
-  const noKeys = quoteForShell(JSON.stringify(seal(keysForm.format, [])))
+  const noKeys = quoteForShell(JSON.stringify(seal(keysForm, [])))
   return `(umask 077; echo ${noKeys} > ${quoteForShell(folder.file(dataFiles.keys))})`
 }
 
@@ -70,13 +70,7 @@ export function createKey(now: number, ttlSeconds: number | undefined): StoredKe
 
 /** The keys file of a folder; written under the accounts lock. */
 export function keysDocument(folder: DataPaths): JsonDocument<readonly StoredKey[]> {
-  return createJsonDocument(
-    folder.file(dataFiles.keys),
-    keysForm.format,
-    keysForm.parse,
-    adviceForNewKeys(folder),
-    folder.files,
-  )
+  return createJsonDocument(folder.file(dataFiles.keys), keysForm, adviceForNewKeys(folder), folder.files)
 }
 
 /** Advice for a lost file that new keys make up for; the command begins with `before`. */

@@ -7,7 +7,7 @@ import {
   systemCode,
 } from '../errors.ts'
 import { DocumentBusyError } from '../files/shared-document.ts'
-import { FULL_SCOPE } from '../http/scope.ts'
+import { allows } from '../http/scope.ts'
 import type { Log } from '../log.ts'
 import {
   type Account,
@@ -15,6 +15,8 @@ import {
   type Accounts,
   changeSecret,
   findAccount,
+  hasAdmin,
+  listOf,
   raiseGeneration,
   scopeOf,
 } from './accounts.ts'
@@ -26,6 +28,8 @@ const CHANGE_PASSWORD = 'Cannot change the password'
 /** The current accounts: changes to what is stored are taken up. */
 export interface LiveAccounts {
   find(kind: AccountKind, name: string): Account | undefined
+  /** In the order in which they were added. */
+  list(kind: AccountKind): readonly Account[]
   /** Whether some client's secret was chosen by a person, and so is slow to check. */
   readonly hasChosenClientSecret: boolean
   /** Calls `listener` after each change. */
@@ -75,16 +79,20 @@ export function followAccounts(
   const follower = document.follow({
     content: accounts,
     takeUp(changed) {
+      const before = current
       current = changed
       for (const listener of listeners) listener()
       log.info('accounts_reloaded', { users: current.users.length, clients: current.clients.length })
-      warnOfMissingAccess(current, addingCommand, log)
+      // A folder from before there were admins needs none: only a start says so, and who took the last.
+      if (findMissingAccess(current) !== 'administer' || hasAdmin(before))
+        warnOfMissingAccess(current, addingCommand, log)
     },
     log,
   })
 
   return {
     find: (kind, name) => findAccount(current, kind, name),
+    list: (kind) => listOf(current, kind),
     get hasChosenClientSecret() {
       return current.clients.some((client) => !client.secret.startsWith('sha256:'))
     },
@@ -161,21 +169,24 @@ export function throwForCaller(what: string, error: unknown): never {
   throw new StorageUnavailableError(`${what}: the disk failed`, { cause })
 }
 
-/**
- * What nobody can do with these accounts; undefined if some account can change records, or if a first start is still to
- * add one.
- */
-export function findMissingAccess({ users, clients, isPrepared }: Accounts): 'log_in' | 'change' | undefined {
-  if (isPrepared) return undefined
-  const accounts = [...users, ...clients]
-  if (accounts.length === 0) return 'log_in'
-  return accounts.some((account) => scopeOf(account) === FULL_SCOPE) ? undefined : 'change'
+/** What nobody can do with these accounts; undefined if some account can do all, or if a first start is still to add one. */
+export function findMissingAccess(accounts: Accounts): 'log_in' | 'change' | 'administer' | undefined {
+  if (accounts.isPrepared) return undefined
+  const all = [...accounts.users, ...accounts.clients]
+  if (all.length === 0) return 'log_in'
+  if (!all.some((account) => allows(scopeOf(account), 'write'))) return 'change'
+  return hasAdmin(accounts) ? undefined : 'administer'
 }
 
-/** Logs it when nobody can log in, or change records. @param addingCommand As in `CredentialStorage`. */
+/**
+ * Logs it when nobody can log in, change records, or manage accounts over HTTP.
+ *
+ * @param addingCommand As in `CredentialStorage`.
+ */
 export function warnOfMissingAccess(accounts: Accounts, addingCommand: string, log: Log): void {
   const missing = findMissingAccess(accounts)
   const remedy = `run: ${addingCommand}`
   if (missing === 'log_in') log.warn('nobody_can_log_in', { remedy })
   if (missing === 'change') log.warn('nobody_can_change', { remedy })
+  if (missing === 'administer') log.warn('nobody_can_administer', { remedy: `${remedy} --admin` })
 }

@@ -1,5 +1,5 @@
 import type { AccountPrincipal } from '../http/message.ts'
-import { FULL_SCOPE, narrower } from '../http/scope.ts'
+import { ADMIN_SCOPE, narrower, WRITE_SCOPE } from '../http/scope.ts'
 import { scopeOf } from './accounts.ts'
 import type { Revocations } from './ended-credentials.ts'
 import type { LiveAccounts } from './live-accounts.ts'
@@ -56,7 +56,7 @@ export function createTokenVerifier(
     const account = accounts.find(kind, claims.sub)
     if (claims.iss !== ISSUER || account?.generation !== claims.gen) return undefined
     // A session may do what its account may do now; a token never more than it was issued for.
-    const issued = claims.aud === 'session' ? FULL_SCOPE : (claims.scope ?? FULL_SCOPE)
+    const issued = claims.aud === 'session' ? ADMIN_SCOPE : (claims.scope ?? WRITE_SCOPE)
     const scope = narrower(issued, scopeOf(account))
     const found = { ...claims, principal: { kind, name: claims.sub, scope } } as const
     remember(token, found)

@@ -48,7 +48,12 @@ export function loginsOf(environment: NodeJS.ProcessEnv, files: FileSystem = rea
   const { XDG_STATE_HOME: state = '', HOME: home } = environment
   const folder = join(isAbsolute(state) ? state : join(home || homedir(), '.local', 'state'), 'connbook')
   const path = join(folder, FILE)
-  const document = createJsonDocument(path, 'connbook sessions', parseLogins, FORGET, files)
+  const document = createJsonDocument(
+    path,
+    { format: 'connbook sessions', parse: parseLogins },
+    FORGET,
+    files,
+  )
   return {
     path,
     list,

@@ -18,6 +18,10 @@ const commandOptionSpecs = {
     flag: '--read-write',
     help: 'the account can read and change records',
   },
+  admin: {
+    flag: '--admin',
+    help: 'the account can also manage accounts, over HTTP',
+  },
   ifMissing: {
     flag: '--if-missing',
     help: 'an account that exists already is not an error, and stays as it is',

@@ -48,6 +48,7 @@ export const userCommands = accountCommands('user', {
       examples: [
         ['connbook user set eve --read-only', 'at once, also in a running server'],
         ['connbook user set eve --read-write', ''],
+        ['connbook user set eve --admin', 'can also manage accounts, over HTTP'],
       ],
     },
     remove: {
@@ -55,7 +56,7 @@ export const userCommands = accountCommands('user', {
       examples: [['connbook user remove eve', 'at once, also in a running server']],
     },
     list: {
-      summary: 'list the users, and which are read-only',
+      summary: 'list the users, and which are read-only or admins',
       examples: [
         ['connbook user list', 'a table on a terminal'],
         ['connbook user list | cut -f 1', 'only the names'],
@@ -92,7 +93,7 @@ export const clientCommands = accountCommands('client', {
       examples: [['connbook client remove deploy', 'at once, also in a running server']],
     },
     list: {
-      summary: 'list the clients, and which are read-only',
+      summary: 'list the clients, and which are read-only or admins',
       examples: [
         ['connbook client list', 'a table on a terminal'],
         ['connbook client list | cut -f 1', 'only the ids'],
@@ -113,7 +114,7 @@ function accountCommands(
       operands,
       ...texts.add,
       notes,
-      flags: [...placeFlags, 'readOnly', 'ifMissing', ...secretFlags],
+      flags: [...placeFlags, 'readOnly', 'admin', 'ifMissing', ...secretFlags],
       exitCodes: { 4: EXISTS, ...clusterExitCodes },
       run: (input, context) => addNamed(kind, input, context),
     }),
@@ -128,7 +129,7 @@ function accountCommands(
       name: `${kind} set`,
       ...named,
       ...texts.set,
-      flags: [...placeFlags, 'readOnly', 'readWrite'],
+      flags: [...placeFlags, 'readOnly', 'readWrite', 'admin'],
       run: (input, context) => setScope(kind, input, context),
     }),
     defineCommand({

@@ -1,3 +1,4 @@
+import { type AccountChange, changeAccount } from '../auth/account-changes.ts'
 import {
   type Account,
   AccountExistsError,
@@ -8,6 +9,7 @@ import {
   changeSecret,
   checkAccountName,
   findAccount,
+  hasAdmin,
   listOf,
   removeAccount,
   scopeOf,
@@ -25,7 +27,7 @@ import { readPassword } from '../command-line/terminal.ts'
 import type { TerminalStyle } from '../command-line/terminal-style.ts'
 import { UsageError } from '../errors.ts'
 import { recordCommand } from '../folder/command-audit.ts'
-import { FULL_SCOPE } from '../http/scope.ts'
+import { ADMIN_SCOPE, type Scope, WRITE_SCOPE } from '../http/scope.ts'
 import {
   getCredentialsToAddTo,
   getReadCredentials,
@@ -36,6 +38,20 @@ import {
 const warnings = {
   log_in: 'there is no user and no client any more, so nobody can log in',
   change: 'every account is read-only now, so nobody can change records',
+  administer: 'no account is an admin any more, so nobody can manage accounts over HTTP',
+}
+
+/** What an account may do, for people. */
+const scopeTexts: Readonly<
+  Record<Scope, { readonly adjective: string; readonly cell: string; readonly state: string }>
+> = {
+  read: { adjective: 'read-only ', cell: 'read-only', state: 'is read-only' },
+  'read write': { adjective: '', cell: 'read and write', state: 'can read and change records' },
+  'read write admin': {
+    adjective: 'admin ',
+    cell: 'read, write and manage accounts',
+    state: 'can read and change records, and manage accounts',
+  },
 }
 
 const SECRET_LOST = ': the secret is lost; rotate it again'
@@ -46,22 +62,27 @@ const SECRET_LOST = ': the secret is lost; rotate it again'
 /** Runs `user add` or `client add`. @throws {AccountExistsError} {UsageError} {FolderRefusedError} */
 export async function addNamed(
   kind: AccountKind,
-  { options, operands: [name = ''] }: CommandInput<PlaceFlag | 'readOnly' | 'ifMissing' | 'secretStdin'>,
+  input: CommandInput<PlaceFlag | 'readOnly' | 'admin' | 'ifMissing' | 'secretStdin'>,
   context: CommandContext,
 ): Promise<void> {
+  const {
+    options,
+    operands: [name = ''],
+  } = input
+  if (options.readOnly && options.admin) throw new UsageError('Give --read-only or --admin, not both')
+  const scope = scopeAsked(options) ?? WRITE_SCOPE
   using credentials = await getCredentialsToAddTo(options)
-  const { accounts, place, folder, prepare } = credentials
+  const { accounts, place, prepare } = credentials
   checkAccountName(kind, name)
-  const scope = options.readOnly ? 'read' : FULL_SCOPE
   try {
     // Checked before asking for a password; addAccount checks again, under the lock.
     if (prepare === undefined && findAccount(await accounts.read(), kind, name) !== undefined)
       throw new AccountExistsError(`Cannot add ${kind} "${name}" in "${place}": there is one already`)
     const secret = await newSecret(kind, name, options.secretStdin, context)
     await prepare?.(context)
-    await accounts.edit((found) => addAccount(found, kind, name, secret.stored, scope))
-    await recordCommand(context, folder, `${kind}_added`, `${kind} add`, { account: name, scope })
-    const what = scope === FULL_SCOPE ? kind : `read-only ${kind}`
+    const change = (found: Accounts) => addAccount(found, kind, name, secret.stored, scope)
+    await changeStored(credentials, kind, name, 'add', change, context)
+    const what = `${scopeTexts[scope].adjective}${kind}`
     await showDone([`Added ${what} "${name}" in ${place}`, ...secret.shown], context, secret)
   } catch (error) {
     if (!(error instanceof AccountExistsError) || !options.ifMissing) throw error
@@ -76,16 +97,13 @@ export async function replaceSecret(
   context: CommandContext,
 ): Promise<void> {
   using credentials = await getUsedCredentials(options)
-  const { place, folder } = credentials
   await getKnown(credentials, kind, name)
   const secret = await newSecret(kind, name, options.secretStdin, context)
-  await endSecret(credentials, kind, name, (found) => changeSecret(found, kind, name, secret.stored))
-  if (kind === 'user')
-    await recordCommand(context, folder, 'user_password_changed', 'user passwd', { account: name })
-  else await recordCommand(context, folder, 'client_rotated', 'client rotate', { account: name })
+  const change = (found: Accounts) => changeSecret(found, kind, name, secret.stored)
+  await changeStored(credentials, kind, name, kind === 'user' ? 'passwd' : 'rotate', change, context)
   const [what, ended] = kind === 'user' ? ['password', 'session'] : ['secret', 'token']
   const lines = [
-    `Changed the ${what} of ${kind} "${name}" in ${place}`,
+    `Changed the ${what} of ${kind} "${name}" in ${credentials.place}`,
     `Every ${ended} of this ${kind} has ended`,
     ...secret.shown,
   ]
@@ -95,25 +113,37 @@ export async function replaceSecret(
 /** Runs `user set` or `client set`. @throws {UnknownAccountError} {UsageError} {FolderRefusedError} */
 export async function setScope(
   kind: AccountKind,
-  { options, operands: [name = ''] }: CommandInput<PlaceFlag | 'readOnly' | 'readWrite'>,
+  { options, operands: [name = ''] }: CommandInput<PlaceFlag | 'readOnly' | 'readWrite' | 'admin'>,
   context: CommandContext,
 ): Promise<void> {
-  if (options.readOnly === options.readWrite) {
+  const scope = scopeAsked(options)
+  if (scope === undefined) {
     const line = `connbook ${kind} set ${kind === 'user' ? 'NAME' : 'ID'}`
-    throw new UsageError(`Write it as: ${line} --read-only, or: ${line} --read-write`)
+    throw new UsageError(`Write it as: ${line} --read-only, or: ${line} --read-write, or: ${line} --admin`)
   }
   using credentials = await getUsedCredentials(options)
-  const { accounts, place, folder } = credentials
-  const scope = options.readOnly ? 'read' : FULL_SCOPE
-  const isSame = scopeOf(await getKnown(credentials, kind, name)) === scope
-  if (!isSame) {
-    await accounts.edit((found) => changeScope(found, kind, name, scope))
-    await recordCommand(context, folder, `${kind}_changed`, `${kind} set`, { account: name, scope })
-  }
-  const state = scope === FULL_SCOPE ? 'can read and change records' : 'is read-only'
-  const since = isSame ? 'already; nothing has changed' : 'from now on'
-  await showDone([`${kind === 'user' ? 'User' : 'Client'} "${name}" in ${place} ${state} ${since}`], context)
-  if (!isSame) await warnOfLastAccount(credentials, context)
+  await getKnown(credentials, kind, name)
+  const change = (found: Accounts) => changeScope(found, kind, name, scope)
+  const { before, after } = await changeStored(credentials, kind, name, 'set', change, context)
+  const { state } = scopeTexts[scope]
+  const since = after === before ? 'already; nothing has changed' : 'from now on'
+  const who = `${kind === 'user' ? 'User' : 'Client'} "${name}" in ${credentials.place}`
+  await showDone([`${who} ${state} ${since}`], context)
+  if (after !== before) warnOfLastAccount(credentials, before, after, context)
+}
+
+/** The scope that the one flag names; undefined without a flag, and for several. */
+function scopeAsked(options: {
+  readonly readOnly: boolean
+  readonly readWrite?: boolean
+  readonly admin: boolean
+}): Scope | undefined {
+  const [scope, ...others] = [
+    ...(options.readOnly ? (['read'] as const) : []),
+    ...(options.readWrite ? [WRITE_SCOPE] : []),
+    ...(options.admin ? [ADMIN_SCOPE] : []),
+  ]
+  return others.length === 0 ? scope : undefined
 }
 
 /** Runs `user remove` or `client remove`. @throws {UnknownAccountError} {FolderRefusedError} */
@@ -123,13 +153,13 @@ export async function removeNamed(
   context: CommandContext,
 ): Promise<void> {
   using credentials = await getUsedCredentials(options)
-  const { place, folder } = credentials
+  const { place } = credentials
   try {
     await getKnown(credentials, kind, name)
-    await endSecret(credentials, kind, name, (found) => removeAccount(found, kind, name))
-    await recordCommand(context, folder, `${kind}_removed`, `${kind} remove`, { account: name })
+    const change = (found: Accounts) => removeAccount(found, kind, name)
+    const { before, after } = await changeStored(credentials, kind, name, 'remove', change, context)
     await showDone([`Removed ${kind} "${name}" from ${place}`], context)
-    await warnOfLastAccount(credentials, context)
+    warnOfLastAccount(credentials, before, after, context)
   } catch (error) {
     if (!(error instanceof UnknownAccountError) || !options.ifPresent) throw error
     await showDone([`There is no ${kind} "${name}" in ${place}; nothing has changed`], context)
@@ -149,7 +179,7 @@ export async function listNames(
 
 function linesOf(accounts: readonly Account[], kind: AccountKind, style: TerminalStyle): string[] {
   if (!style.isTerminal) return accounts.map(describe)
-  const rows = accounts.map((account) => [account.name, isReadOnly(account) ? 'read-only' : 'read and write'])
+  const rows = accounts.map((account) => [account.name, scopeTexts[scopeOf(account)].cell])
   return alignColumns([kind === 'user' ? 'USER' : 'CLIENT', 'MAY'], rows, style)
 }
 
@@ -165,11 +195,8 @@ function asLine(text: string): string {
 
 /** Names hold no tab, so a script can split the line there. */
 function describe(account: Account): string {
-  return isReadOnly(account) ? `${account.name}\tread-only` : account.name
-}
-
-function isReadOnly(account: Account): boolean {
-  return scopeOf(account) !== FULL_SCOPE
+  const { adjective } = scopeTexts[scopeOf(account)]
+  return adjective === '' ? account.name : `${account.name}\t${adjective.trim()}`
 }
 
 /** @throws {UnknownAccountError} naming the place. */
@@ -183,14 +210,19 @@ async function getKnown(
   throw new UnknownAccountError(`There is no ${kind} "${name}" in "${place}"`)
 }
 
-/** Changes the secret of an account, or removes it; then its initial credentials are forgotten. */
-async function endSecret(
-  { accounts, initial }: UsedCredentials,
+/** Changes an account as `changeAccount` does, and lists it. @param verb The second word of the command. */
+async function changeStored(
+  { accounts, initial, folder }: UsedCredentials,
   kind: AccountKind,
   name: string,
+  verb: string,
   change: (found: Accounts) => Accounts,
-) {
-  await accounts.edit(change, async () => initial?.forget(kind, name))
+  context: CommandContext,
+): Promise<AccountChange> {
+  const done = await changeAccount(accounts, kind, name, change, initial?.forget)
+  for (const { event, fields } of done.lines)
+    await recordCommand(context, folder, event, `${kind} ${verb}`, fields)
+  return done
 }
 
 interface NewSecret {
@@ -234,12 +266,16 @@ function checkChosen(kind: AccountKind, secret: string, name: string): void {
   if (fault !== undefined) throw new UsageError(`Cannot use the ${what}: it ${fault}`)
 }
 
-/** Warns on standard error when a command has taken the last account that can log in, or change records. */
-async function warnOfLastAccount(
-  { accounts, addingCommand }: CredentialStorage,
+/** Warns on standard error when a command has taken the last account that can log in, change records or manage accounts. */
+function warnOfLastAccount(
+  { addingCommand }: CredentialStorage,
+  before: Accounts,
+  after: Accounts,
   { screen }: CommandContext,
-): Promise<void> {
-  const missing = findMissingAccess(await accounts.read())
-  if (missing === undefined) return
-  screen.write(`connbook: Warning: ${warnings[missing]}; add an account: ${addingCommand}\n`)
+): void {
+  const missing = findMissingAccess(after)
+  // A folder of an older connbook has had no admin before either.
+  if (missing === undefined || (missing === 'administer' && !hasAdmin(before))) return
+  const flag = missing === 'administer' ? ' --admin' : ''
+  screen.write(`connbook: Warning: ${warnings[missing]}; add an account: ${addingCommand}${flag}\n`)
 }

@@ -18,18 +18,18 @@ export interface DocumentForm<Content> {
   readonly format: string
   /** Throws for content of the wrong form. */
   readonly parse: (input: unknown) => Content
+  /** The newest version that is read; FIRST_VERSION if it is absent. */
+  readonly versionMax?: number
+  /** The oldest version that can hold a content; FIRST_VERSION if it is absent. */
+  readonly versionOf?: (content: Content) => number
 }
 
-const VERSION = 1
+const FIRST_VERSION = 1
 
-/**
- * @param format As in `DocumentForm`, and so `parse`.
- * @param advice For the operator, when the file is damaged.
- */
+/** @param advice For the operator, when the file is damaged. */
 export function createJsonDocument<Content>(
   path: string,
-  format: string,
-  parse: (input: unknown) => Content,
+  form: DocumentForm<Content>,
   advice: string,
   files: FileSystem,
 ): JsonDocument<Content> {
@@ -41,39 +41,46 @@ export function createJsonDocument<Content>(
       const bytes = await ifPresent(files.readFile(path))
       if (bytes === undefined) return undefined
       try {
-        return decodeDocument({ format, parse }, bytes.toString('utf8'))
+        return decodeDocument(form, bytes.toString('utf8'))
       } catch (error) {
         throw inFile(path, 0, error, advice)
       }
     },
     async write(content) {
-      await writeAtomicFile(path, `${JSON.stringify(seal(format, content), null, 2)}\n`, files)
+      await writeAtomicFile(path, `${JSON.stringify(seal(form, content), null, 2)}\n`, files)
     },
   }
 }
 
 /** @throws {SyntaxError} if the text is not what `encodeDocument` makes. Also what `parse` throws. */
-export function decodeDocument<Content>({ format, parse }: DocumentForm<Content>, text: string): Content {
+export function decodeDocument<Content>(
+  { format, parse, versionMax = FIRST_VERSION }: DocumentForm<Content>,
+  text: string,
+): Content {
   // These documents hold secrets, which the message of JSON.parse would quote.
   const envelope = parseJson(text)
   if (!isObject(envelope) || envelope.format !== format) throw new SyntaxError(`it is no "${format}" file`)
   const { format: _, version, checksum: sum, content, ...others } = envelope
   // It covers the content only: a version that damage made higher looks newer. Either way the text is refused.
   if (sum !== checksum(content)) throw new SyntaxError('checksum differs')
-  if (isNewerVersion(version, VERSION)) throw new NewerFormError(`version ${version}`, VERSION)
-  if (version !== VERSION) throw new SyntaxError(`it is no "${format}" file`)
+  if (isNewerVersion(version, versionMax)) throw new NewerFormError(`version ${version}`, versionMax)
+  if (!Number.isSafeInteger(version) || Number(version) < FIRST_VERSION)
+    throw new SyntaxError(`it is no "${format}" file`)
   checkMembers(others, [], 'the file')
   return parse(content)
 }
 
 /** The text of a document, on one line. */
-export function encodeDocument<Content>({ format }: DocumentForm<Content>, content: Content): string {
-  return JSON.stringify(seal(format, content))
+export function encodeDocument<Content>(form: DocumentForm<Content>, content: Content): string {
+  return JSON.stringify(seal(form, content))
 }
 
 /** The envelope around the content of a file. */
-export function seal<Content>(format: string, content: Content) {
-  return { format, version: VERSION, checksum: checksum(content), content }
+export function seal<Content>(
+  { format, versionOf }: Pick<DocumentForm<Content>, 'format' | 'versionOf'>,
+  content: Content,
+) {
+  return { format, version: versionOf?.(content) ?? FIRST_VERSION, checksum: checksum(content), content }
 }
 
 /** Over the compact form, so that the file may be reformatted. */

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { Accounts } from '../auth/accounts.ts'
-import { parseAccounts } from '../auth/accounts-file.ts'
+import { needNewerForm, parseAccounts } from '../auth/accounts-file.ts'
 import { DamagedFileError, inFile } from '../errors.ts'
 import type { FileSystem } from '../files/file-system.ts'
 import { createSequentialFile, InputDamagedError, isStandardInput, readInputBytes } from '../files/input.ts'
@@ -18,9 +18,13 @@ export interface Backup extends StateHeader {
   readonly records: Iterable<Configuration>
 }
 
+/** Version of a backup with accounts that an older connbook must refuse. */
+const NEWER_ACCOUNTS_VERSION = 3
+
 const backupKind = {
   format: 'connbook backup',
   version: 1,
+  versionMax: NEWER_ACCOUNTS_VERSION,
   members: ['createdAt', 'accounts'],
   advice: 'use another backup',
 }
@@ -38,7 +42,8 @@ export function writeBackup(
   { records, createdAt, accounts, ...header }: Backup,
   write: (text: string) => Promise<void>,
 ): Promise<void> {
-  return writeRecordDocument(backupKind, header, { createdAt, accounts }, records, write)
+  const version = needNewerForm(accounts) ? NEWER_ACCOUNTS_VERSION : backupKind.version
+  return writeRecordDocument({ ...backupKind, version }, header, { createdAt, accounts }, records, write)
 }
 
 /**

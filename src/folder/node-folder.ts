@@ -37,7 +37,12 @@ export async function findStoreOf(folder: DataPaths): Promise<string | undefined
 }
 
 function nodeDocument({ file, files }: DataPaths): JsonDocument<FolderNode> {
-  return createJsonDocument(file(dataFiles.node), 'connbook node', parseNode, ADVICE, files)
+  return createJsonDocument(
+    file(dataFiles.node),
+    { format: 'connbook node', parse: parseNode },
+    ADVICE,
+    files,
+  )
 }
 
 /** @throws {FolderRefusedError} if the folder is not that of a node, or as `checkDataFolder` does. */

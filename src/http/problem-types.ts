@@ -72,7 +72,8 @@ export const problemTypes = {
   invalid_token: { status: 403, meaning: 'the token is wrong, expired or revoked; get a new one' },
   insufficient_scope: {
     status: 403,
-    meaning: 'the credential is read-only; use one with the scope `write`',
+    meaning:
+      'the credential may not do this: changes of records need the scope `write`, accounts the scope `admin`; use one that has it',
   },
   session_required: {
     status: 403,
@@ -83,6 +84,7 @@ export const problemTypes = {
     meaning: 'a page of another site made the request; call from your own site, or with a token',
   },
   unknown_path: { status: 404, meaning: 'there is nothing at this path; `detail` may say why; check it' },
+  unknown_account: { status: 404, meaning: 'no account of this kind has this name; check it' },
   unknown_name: { status: 404, meaning: 'no configuration has this name; check it' },
   method_not_allowed: {
     status: 405,

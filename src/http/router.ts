@@ -1,5 +1,6 @@
 import type { Reply, Request } from './message.ts'
 import type { Problem } from './problem.ts'
+import type { ScopeWord } from './scope.ts'
 import { decodePercent } from './url.ts'
 
 /** More than any route has. */
@@ -15,8 +16,8 @@ export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Literal segments, and at most one `:parameter` for any non-empty segment. Requests may leave out a final slash. */
   readonly path: string
-  /** `public` takes no credential, `read` any, `write` one with that scope, for what changes records. */
-  readonly access: 'public' | 'read' | 'write'
+  /** `public` takes no credential, `read` any, `write` one with that scope, for what changes records, `admin` one that manages accounts. */
+  readonly access: 'public' | ScopeWord
   /** Its path is also found before the base path (RFC 8414 section 3.1). */
   readonly isWellKnown?: boolean
   readonly handle: Handler

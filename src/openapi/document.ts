@@ -111,7 +111,11 @@ function securitySchemes(basePath: string) {
       flows: {
         clientCredentials: {
           tokenUrl: `${basePath}/v1/auth/token`,
-          scopes: { read: 'Read records.', write: 'Read and change records.' },
+          scopes: {
+            read: 'Read records.',
+            write: 'Read and change records.',
+            admin: 'Read and change records, and manage accounts.',
+          },
         },
       },
     },

@@ -7,6 +7,7 @@ export const tags = {
   configurations: 'List, read, add, change and delete records.',
   exchange: 'Many records at once, also in the formats of other tools.',
   credentials: 'Get a session or a token, and end it.',
+  accounts: 'Who may do what; for admins.',
   operation: 'Health, metrics, this description, and the console for browsers.',
 } as const
 

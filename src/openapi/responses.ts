@@ -204,6 +204,7 @@ export function problemsOf(route: DescribedRoute): ProblemCode[] {
   add(access !== 'public', 'not_authenticated', 'invalid_token')
   add(method !== 'GET', 'cross_site')
   add(access === 'write', 'insufficient_scope', ...ofChanges)
+  add(access === 'admin', 'insufficient_scope')
   add(body !== undefined, ...ofBodies)
   add(body?.isJsonObject, 'empty_body', 'invalid_json', 'not_an_object', 'invalid_input')
   add(

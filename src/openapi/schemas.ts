@@ -2,6 +2,7 @@ import { separators } from '../exchange/import-options.ts'
 import { WARNINGS_MAX } from '../exchange/import-reader.ts'
 import { importEncodings } from '../exchange/import-text.ts'
 import { problemTypes } from '../http/problem-types.ts'
+import { allScopes, scopeWords } from '../http/scope.ts'
 import type { JsonSchema } from '../json-schema.ts'
 import {
   FAULTS_MAX,
@@ -96,8 +97,8 @@ export const schemas = {
       scope: {
         type: 'string',
         description:
-          'What the token may do; without it, what the client may do. `write` brings `read` along.',
-        pattern: '^(?:(?:read|write)(?: (?:read|write))*)?$',
+          'What the token may do; without it, what the client may do, but for `admin`. Each of `read`, `write` and `admin` brings along those before it.',
+        pattern: '^(?:(?:read|write|admin)(?: (?:read|write|admin))*)?$',
         examples: ['read'],
       },
     },
@@ -106,7 +107,7 @@ export const schemas = {
     access_token: { type: 'string' },
     token_type: { type: 'string', const: 'Bearer' },
     expires_in: { type: 'integer', minimum: 1, description: 'Seconds.' },
-    scope: { type: 'string', enum: ['read', 'read write'] },
+    scope: { type: 'string', enum: [...allScopes] },
   }),
   RevocationRequest: {
     type: 'object',
@@ -125,14 +126,14 @@ export const schemas = {
     revocation_endpoint: { type: 'string', format: 'uri' },
     grant_types_supported: words('client_credentials'),
     token_endpoint_auth_methods_supported: words('client_secret_basic', 'client_secret_post'),
-    scopes_supported: words('read', 'write'),
+    scopes_supported: words(...scopeWords),
     response_types_supported: { type: 'array', maxItems: 0, items: { type: 'string' } },
   }),
   Caller: object(
     {
       account: { type: 'string' },
       kind: { type: 'string', enum: ['user', 'client', 'command'] },
-      scope: { type: 'string', enum: ['read', 'read write'] },
+      scope: { type: 'string', enum: [...allScopes] },
       expires_at: {
         type: 'string',
         format: 'date-time',
@@ -141,6 +142,20 @@ export const schemas = {
     },
     { required: ['account', 'kind', 'scope'] },
   ),
+  Account: object({
+    name: { type: 'string', description: 'The name of a user, or the id of a client.' },
+    kind: { type: 'string', enum: ['user', 'client'] },
+    scope: {
+      type: 'string',
+      enum: scopeWords,
+      description:
+        'What the account may do; each of `read`, `write` and `admin` brings along those before it.',
+    },
+  }),
+  Accounts: object({ accounts: { type: 'array', items: named('Account') } }),
+  OneAccount: object({
+    accounts: { type: 'array', minItems: 1, maxItems: 1, items: named('Account') },
+  }),
   PasswordChange: {
     type: 'object',
     description: 'Other members are ignored.',

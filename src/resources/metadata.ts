@@ -1,6 +1,7 @@
 import { isAuthority } from '../http/header-fields.ts'
 import { jsonReply, type Reply, type Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
+import { scopeWords } from '../http/scope.ts'
 import { json } from './bodies.ts'
 import { defineResource } from './resource.ts'
 
@@ -45,7 +46,7 @@ export function metadataHandlers(publicUrl: string | undefined, basePath: string
       revocation_endpoint: `${issuer}/v1/auth/revoke`,
       grant_types_supported: ['client_credentials'],
       token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
-      scopes_supported: ['read', 'write'],
+      scopes_supported: scopeWords,
       response_types_supported: [],
     })
   }

@@ -1,5 +1,6 @@
 import type { AuditTrail } from '../audit/audit-trail.ts'
 import type { RecordHistories } from '../audit/record-history.ts'
+import type { AccountAdministration } from '../auth/account-administration.ts'
 import type { Authenticator } from '../auth/authenticator.ts'
 import type { Clock } from '../auth/clock.ts'
 import type { Handler, Route } from '../http/router.ts'
@@ -23,6 +24,7 @@ export interface StartingParts {
 /** What handlers get. */
 export interface Parts extends StartingParts {
   readonly authenticator: Authenticator
+  readonly administration: AccountAdministration
   readonly store: ConfigurationStore
   readonly audit: AuditTrail
   readonly histories: RecordHistories

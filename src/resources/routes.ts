@@ -1,6 +1,7 @@
 import type { Handler, Redirect, Route } from '../http/router.ts'
 import { describeApi } from '../openapi/document.ts'
 import { account } from './account.ts'
+import { clients, users } from './accounts.ts'
 import { configurations } from './configurations.ts'
 import { consoleRedirect, webConsole } from './console.ts'
 import { events } from './events.ts'
@@ -21,6 +22,7 @@ import { token } from './token.ts'
 /** In the order of the manual's table of calls. */
 const resources: readonly Resource[] = [
   ...[session, token, metadata, account],
+  ...[users, clients],
   ...[configurations, labelCounts, events, history, exporting, importing],
   ...[health, metrics, status, openApi, webConsole],
 ]

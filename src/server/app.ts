@@ -10,7 +10,7 @@ import {
   type Route,
   type Router,
 } from '../http/router.ts'
-import { FULL_SCOPE, type Scope } from '../http/scope.ts'
+import { allows, type Scope, type ScopeWord } from '../http/scope.ts'
 import type { Log } from '../log.ts'
 import { WHOLE_SERVER } from './framing.ts'
 
@@ -37,6 +37,18 @@ export function createApp(
   redirect?: Redirect,
 ): App {
   const router = createRouter(routes, basePath)
+  // One of each for all requests: with a closure in each, requests outlived many collections of the young generation.
+  const checksAgain: Readonly<Record<ScopeWord, (this: Request) => void>> = {
+    read() {
+      checkMay('read', this)
+    },
+    write() {
+      checkMay('write', this)
+    },
+    admin() {
+      checkMay('admin', this)
+    },
+  }
 
   return (request) => {
     const match = matchOf(router, request)
@@ -63,7 +75,7 @@ export function createApp(
     }
     if (route !== undefined) {
       // Refused before the handler looks at record or body; a reader may see 404 and 405.
-      if (route.access === 'write') checkScope(request.principal?.scope)
+      if (route.access !== 'public') checkScope(request.principal?.scope, route.access)
       const reply = route.handle(request, match.parameter)
       const isSlowRead = reply instanceof Promise && SAFE_METHODS.has(request.method)
       return isSlowRead ? reply.then((value) => judgedAgain(request, value)) : reply
@@ -81,21 +93,15 @@ export function createApp(
     if (credential.carrier !== 'bearer') checkSameSite(request)
     request.principal = credential.principal
     request.credential = credential
-    request.checkAgain = route?.access === 'write' ? checkMayWrite : checkMayRead
-  }
-
-  // One of each for all requests: with a closure in each, requests outlived many collections of the young generation.
-
-  /** @throws {Problem} 403. */
-  function checkMayRead(this: Request) {
-    if (authenticator.scopeNow(this) === undefined) throw notAuthenticated(this)
+    const needed = route?.access ?? 'read'
+    request.checkAgain = checksAgain[needed === 'public' ? 'read' : needed]
   }
 
   /** @throws {Problem} 403. */
-  function checkMayWrite(this: Request) {
-    const scope = authenticator.scopeNow(this)
-    if (scope === undefined) throw notAuthenticated(this)
-    checkScope(scope)
+  function checkMay(needed: ScopeWord, request: Request) {
+    const scope = authenticator.scopeNow(request)
+    if (scope === undefined) throw notAuthenticated(request)
+    checkScope(scope, needed)
   }
 
   /** An expiry that refuses a credential must survive a crash: it is durable before the answer. */
@@ -195,10 +201,13 @@ function checkSameSite(request: Request) {
 }
 
 /** @throws {Problem} 403 with the missing scope (RFC 6750 section 3.1). */
-function checkScope(scope: Scope | undefined) {
-  if (scope === FULL_SCOPE) return
-  const headers = { 'WWW-Authenticate': `${BEARER_CHALLENGE}, error="insufficient_scope", scope="write"` }
-  const message = 'This credential is read-only; to change records, use one with the scope write'
+function checkScope(scope: Scope | undefined, needed: ScopeWord) {
+  if (scope !== undefined && allows(scope, needed)) return
+  const headers = { 'WWW-Authenticate': `${BEARER_CHALLENGE}, error="insufficient_scope", scope="${needed}"` }
+  const message =
+    needed === 'admin'
+      ? 'This credential cannot manage accounts; use one with the scope admin'
+      : 'This credential is read-only; to change records, use one with the scope write'
   throw new Problem('insufficient_scope', message, { headers })
 }
 

@@ -15,7 +15,7 @@ import { hashPassword } from '../auth/password.ts'
 import { digestSecret, faultOfChosen, generateSecret, isSet, readSecretVariable } from '../auth/secret.ts'
 import { UsageError } from '../errors.ts'
 import { type DataFolder, dataFiles } from '../files/data-folder.ts'
-import { FULL_SCOPE } from '../http/scope.ts'
+import { ADMIN_SCOPE, allows } from '../http/scope.ts'
 import { quoteForShell } from '../shell.ts'
 
 const variables = {
@@ -118,7 +118,7 @@ export async function makeFirstAccounts(
   const madeUp: InitialCredentials = {}
   const ignored: string[] = []
   if (isMissing(existing, 'user', username, values.username ?? values.password)) {
-    accounts = addAccount(accounts, 'user', username, await hashPassword(password))
+    accounts = addAccount(accounts, 'user', username, await hashPassword(password), ADMIN_SCOPE)
     if (values.password === undefined) Object.assign(madeUp, { username, password })
   } else ignored.push(...values.variables.user)
   if (isMissing(existing, 'client', clientId, values.clientId ?? values.clientSecret)) {
@@ -133,17 +133,17 @@ export async function makeFirstAccounts(
 /** @param given A variable for the account, if one is set. */
 function isMissing(accounts: Accounts, kind: AccountKind, name: string, given: string | undefined): boolean {
   if (findAccount(accounts, kind, name) !== undefined) return false
-  return given !== undefined || !hasFullScope(accounts, kind)
+  return given !== undefined || !hasWriter(accounts, kind)
 }
 
-function hasFullScope(accounts: Accounts, kind: AccountKind): boolean {
-  return listOf(accounts, kind).some((account) => scopeOf(account) === FULL_SCOPE)
+function hasWriter(accounts: Accounts, kind: AccountKind): boolean {
+  return listOf(accounts, kind).some((account) => allows(scopeOf(account), 'write'))
 }
 
 /** A read-only account may have the usual name; then a number follows it. */
 function defaultName(accounts: Accounts, kind: AccountKind): string {
   const usual = USUAL_NAMES[kind]
-  if (hasFullScope(accounts, kind)) return usual
+  if (hasWriter(accounts, kind)) return usual
   let name: string = usual
   for (let number = 2; findAccount(accounts, kind, name) !== undefined; number++) name = `${usual}${number}`
   return name

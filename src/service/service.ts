@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { openAuditTrail } from '../audit/audit-trail.ts'
 import { createRecordHistories } from '../audit/record-history.ts'
 import { findNewestTime } from '../audit/trail-lines.ts'
+import { createAccountAdministration } from '../auth/account-administration.ts'
 import type { Accounts } from '../auth/accounts.ts'
 import { createAuthenticator } from '../auth/authenticator.ts'
 import type { Clock } from '../auth/clock.ts'
@@ -170,6 +171,7 @@ async function start(
     log,
   })
   opened.defer(() => authenticator.close())
+  const administration = createAccountAdministration(liveAccounts)
   const whyNotReadable = () => (listener.isDraining ? 'The server is stopping' : guard?.whyNotReadable())
   const whyNotReady = () => (listener.isDraining ? 'The server is stopping' : state.whyNotWritable())
   const eventLoop = watchEventLoop()
@@ -190,6 +192,7 @@ async function start(
   const histories = createRecordHistories(folder, audit, log)
   const shared = {
     ...{ authenticator, store, audit, histories, scheduler, whyNotReady, whyNotReadable },
+    administration,
     ...{ basePath, publicUrl, subscriptions, metrics, recent, freeBytes },
     clock: revocations.clock,
   }

@@ -27,15 +27,17 @@ export interface StateHeader {
   readonly hasLabels: boolean
 }
 
-/** Version of a document whose records have labels, which an older connbook would drop; the newest. */
+/** Version of a document whose records have labels, which an older connbook would drop. */
 export const LABELS_VERSION = 2
 
 /** A kind of document with the state of a store: snapshot or backup. */
 export interface DocumentKind {
   /** "connbook snapshot". */
   readonly format: string
-  /** Version of the format for a document without labels. */
+  /** Version of the format for a document without labels; a newer one than LABELS_VERSION may have them, too. */
   readonly version: number
+  /** The newest version that is read; LABELS_VERSION if it is absent. */
+  readonly versionMax?: number
   /** Members of the header that only this kind has. */
   readonly members: readonly string[]
   /** For the operator, when the document is damaged. */
@@ -63,7 +65,7 @@ export async function writeRecordDocument(
   records: Iterable<Configuration>,
   write: (text: string) => Promise<void>,
 ): Promise<void> {
-  const version = hasLabels ? LABELS_VERSION : plainVersion
+  const version = hasLabels ? Math.max(LABELS_VERSION, plainVersion) : plainVersion
   let crc = 0
   const writeCovered = (text: string) => {
     crc = crc32(text, crc)
@@ -95,7 +97,7 @@ export async function writeRecordDocument(
  * @throws {DamagedFileError} with the offset of the damage.
  */
 export async function readRecordDocument(
-  { format, version, members: ownMembers, advice }: DocumentKind,
+  { format, version, versionMax = LABELS_VERSION, members: ownMembers, advice }: DocumentKind,
   path: string,
   file: Pick<SequentialFile, 'read' | 'stat'>,
   visit: (record: Configuration, jsonBytes: number) => void,
@@ -105,6 +107,7 @@ export async function readRecordDocument(
   let crc = 0
   let lastId = 0
   let records = 0
+  let hasLabels = false
 
   await forEachLine(file, (line, offset, isWhole) => {
     if (!isWhole) throw damage(offset, 'the file was cut')
@@ -123,6 +126,7 @@ export async function readRecordDocument(
         visit(record, jsonBytesOf(line))
         lastId = record.id
         records += 1
+        hasLabels ||= record.labels !== undefined
       }
     } catch (error) {
       if (!(error instanceof NewerFormError)) throw error
@@ -137,20 +141,20 @@ export async function readRecordDocument(
   if (found.newer !== undefined) throw found.newer
   const { start } = found
   if (start?.count !== records || start.lastId < lastId) throw damage(0, 'the header does not fit')
-  return { ...start, size }
+  return { ...start, hasLabels: start.hasLabels || hasLabels, size }
 
   function parseStart(line: Buffer): Omit<DocumentStart, 'size'> {
     const members = parseJson(`${line.toString('utf8')}]}`)
     if (!isObject(members) || members.format !== format)
       throw damage(0, `the first line is not a ${format} header`)
-    if (isNewerVersion(members.version, LABELS_VERSION))
-      throw new NewerFormError(`${format} version ${members.version}`, LABELS_VERSION)
-    const hasLabels = members.version === LABELS_VERSION
-    if (!hasLabels && members.version !== version) throw damage(0, `the first line is not a ${format} header`)
-    const { store, revision, lastId, count } = members
+    if (isNewerVersion(members.version, versionMax))
+      throw new NewerFormError(`${format} version ${members.version}`, versionMax)
+    const { store, revision, lastId, count, version: found } = members
+    if (found !== version && found !== LABELS_VERSION && found !== versionMax)
+      throw damage(0, `the first line is not a ${format} header`)
     if (typeof store !== 'string' || !isCount(revision) || !isCount(lastId) || !isCount(count))
       throw damage(0, 'the header is not complete')
-    return { store, revision, lastId, count, hasLabels, members }
+    return { store, revision, lastId, count, hasLabels: found === LABELS_VERSION, members }
   }
 }
 

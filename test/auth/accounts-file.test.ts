@@ -3,13 +3,14 @@ import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { addAccount, findAccount, noAccounts, scopeOf } from '../../src/auth/accounts.ts'
-import { accountsDocument } from '../../src/auth/accounts-file.ts'
+import { addAccount, changeScope, findAccount, noAccounts, scopeOf } from '../../src/auth/accounts.ts'
+import { accountsDocument, accountsForm } from '../../src/auth/accounts-file.ts'
 import { digestSecret } from '../../src/auth/secret.ts'
 import { DamagedFileError } from '../../src/errors.ts'
 import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
 import { realFileSystem } from '../../src/files/file-system.ts'
 import { createJsonDocument } from '../../src/files/json-document.ts'
+import { ADMIN_SCOPE } from '../../src/http/scope.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const one = addAccount(noAccounts, 'user', 'admin', digestSecret('1'))
@@ -32,11 +33,38 @@ describe('accountsDocument', () => {
     const old = { name: 'eve', secret: digestSecret('3'), generation: 1 }
     const path = join(folder, dataFiles.accounts)
     const content = { lastGeneration: 1, users: [old], clients: [] }
-    await createJsonDocument(path, 'connbook accounts', (input) => input, '', realFileSystem).write(content)
+    await createJsonDocument(
+      path,
+      { format: 'connbook accounts', parse: (input) => input },
+      '',
+      realFileSystem,
+    ).write(content)
     assert.equal(
       scopeOf(findAccount((await document.read()) ?? noAccounts, 'user', 'eve') ?? assert.fail('no eve')),
       'read write',
     )
+  })
+
+  it('has version 2 while some account is an admin, which an older connbook does not know', async (t) => {
+    const folder = await temporaryFolder(t)
+    const document = accountsDocument(dataPaths(folder))
+    const versionOf = async () => JSON.parse(await readFile(join(folder, dataFiles.accounts), 'utf8')).version
+    await document.write(reading)
+    assert.equal(await versionOf(), 1)
+    const administered = changeScope(reading, 'client', 'admin', ADMIN_SCOPE)
+    await document.write(administered)
+    assert.equal(await versionOf(), 2)
+    assert.deepEqual(await document.read(), administered)
+    await document.write(changeScope(administered, 'client', 'admin', 'read'))
+    assert.equal(await versionOf(), 1)
+  })
+
+  it('refuses a version that it does not know', async (t) => {
+    const folder = await temporaryFolder(t)
+    const path = join(folder, dataFiles.accounts)
+    const newest = { ...accountsForm, versionOf: () => 3 }
+    await createJsonDocument(path, newest, '', realFileSystem).write(two)
+    await assert.rejects(accountsDocument(dataPaths(folder)).read(), /newer connbook: version 3 is unknown/)
   })
 
   const account = { name: 'a', secret: digestSecret('a'), generation: 1 }
@@ -67,7 +95,12 @@ describe('accountsDocument', () => {
     it(`refuses ${what}`, async (t) => {
       const folder = await temporaryFolder(t)
       const path = join(folder, dataFiles.accounts)
-      await createJsonDocument(path, 'connbook accounts', (input) => input, '', realFileSystem).write(content)
+      await createJsonDocument(
+        path,
+        { format: 'connbook accounts', parse: (input) => input },
+        '',
+        realFileSystem,
+      ).write(content)
       await assert.rejects(accountsDocument(dataPaths(folder)).read(), DamagedFileError)
     })
   }

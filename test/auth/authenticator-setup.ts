@@ -6,6 +6,7 @@ import {
   addAccount,
   changeSecret,
   findAccount,
+  listOf,
   noAccounts,
   raiseGeneration,
 } from '../../src/auth/accounts.ts'
@@ -80,6 +81,7 @@ export async function setUpAuthenticator(t: Lifetime) {
           lookUps += 1
           return findAccount(current, kind, name)
         },
+        list: (kind) => listOf(current, kind),
         get hasChosenClientSecret() {
           return current.clients.some(({ secret }) => secret.startsWith('$'))
         },

@@ -66,7 +66,7 @@ describe('authenticate', () => {
     const [none, both] = [undefined, 'read write']
     assert.deepEqual(answers, [both, both, none, none, none, none, none])
     const ofOwner = { ...session, headers: {}, isOwner: true }
-    assert.equal(authenticator.scopeNow(ofOwner), both)
+    assert.equal(authenticator.scopeNow(ofOwner), 'read write admin')
     assert.equal(authenticator.scopeNow({ ...ofOwner, headers: { authorization: 'Bearer x' } }), none)
     await authenticator.logOut(session)
     assert.deepEqual([session, token].map(authenticator.scopeNow), [none, both])
@@ -77,6 +77,7 @@ describe('authenticate', () => {
     ['a session for both', undefined, 'read write', 'read write'],
     ['a session of an account that was read-only', undefined, 'read', 'read write'],
     ['a session that says nothing, of a read-only account', 'read', undefined, 'read'],
+    ['a session for both, of an admin', 'read write admin', 'read write', 'read write admin'],
     ['a session for both, of a read-only account', 'read', 'read write', 'read'],
     ['a session for reading, of a read-only account', 'read', 'read', 'read'],
   ] as const
@@ -407,7 +408,7 @@ describe('readOwner', () => {
       kind: 'command',
       name: 'jörg',
       command: 'user add',
-      scope: 'read write',
+      scope: 'read write admin',
     })
   })
 

@@ -61,7 +61,10 @@ describe('signing keys', () => {
   it('sign and verify if all are valid and the first may sign, and are damage otherwise', async (t) => {
     const inputs = fc.oneof({ weight: 16, arbitrary: keys }, { weight: 1, arbitrary: odd })
     await holdLaterFor(t, inputs, async (input) => {
-      files.contents.set(dataFiles.keys, Buffer.from(JSON.stringify(seal('connbook keys', input))))
+      files.contents.set(
+        dataFiles.keys,
+        Buffer.from(JSON.stringify(seal({ format: 'connbook keys' }, input))),
+      )
       const isTime = (value: unknown) =>
         value === undefined || (Number.isInteger(value) && Number(value) >= 0 && Number(value) <= lastMoment)
       const isKey = (each: unknown) => {

@@ -15,7 +15,12 @@ const key = (id: string, byte: number) => ({ id, secret: Buffer.alloc(32, byte).
 
 function writeKeys(folder: DataFolder, content: unknown): Promise<void> {
   const path = folder.file(dataFiles.keys)
-  return createJsonDocument(path, 'connbook keys', (input) => input, '', folder.files).write(content)
+  return createJsonDocument(
+    path,
+    { format: 'connbook keys', parse: (input) => input },
+    '',
+    folder.files,
+  ).write(content)
 }
 
 function sign(keys: readonly StoredKey[]): string {

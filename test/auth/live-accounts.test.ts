@@ -20,6 +20,7 @@ import { writeAtomicFile } from '../../src/files/atomic-file.ts'
 import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
 import { realFileSystem } from '../../src/files/file-system.ts'
 import { CREDENTIALS_POLL_MS } from '../../src/files/shared-document.ts'
+import { ADMIN_SCOPE } from '../../src/http/scope.ts'
 import { failOn } from '../support/failing-files.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 import { assertKeptWhileDamaged, followedAccounts, one, two } from './followed-accounts.ts'
@@ -164,20 +165,25 @@ const reader = addAccount(noAccounts, 'client', 'probe', 'sha256:x', 'read')
 const writer = addAccount(reader, 'client', 'deploy', 'sha256:x')
 
 describe('missing accounts', () => {
-  it('are found when there are none, and when all are read-only', () => {
+  it('are found when there are none, when all are read-only, and when none is an admin', () => {
     assert.equal(findMissingAccess(noAccounts), 'log_in')
     assert.equal(findMissingAccess(reader), 'change')
-    assert.equal(findMissingAccess(writer), undefined)
-    assert.equal(findMissingAccess(addAccount(reader, 'user', 'eve', 'sha256:x')), undefined)
+    assert.equal(findMissingAccess(writer), 'administer')
+    assert.equal(findMissingAccess(addAccount(reader, 'user', 'eve', 'sha256:x')), 'administer')
+    assert.equal(findMissingAccess(addAccount(reader, 'user', 'eve', 'sha256:x', ADMIN_SCOPE)), undefined)
   })
 
   it('are logged, with the command that adds one', () => {
     const log = createMemoryLog()
     const { addingCommand } = folderCredentials(dataPaths('/a b'))
     for (const accounts of [noAccounts, reader, writer]) warnOfMissingAccess(accounts, addingCommand, log)
-    assert.equal(log.lines.length, 2)
+    assert.equal(log.lines.length, 3)
     assert.match(log.lines[0] ?? '', /"level":"warn","event":"nobody_can_log_in"/)
     assert.match(log.lines[1] ?? '', /"level":"warn","event":"nobody_can_change"/)
+    assert.match(
+      log.lines[2] ?? '',
+      /"level":"warn","event":"nobody_can_administer".*--data '\/a b' --admin"/,
+    )
     for (const line of log.lines) assert.match(line, /run: connbook user add NAME --data '\/a b'/)
   })
 })

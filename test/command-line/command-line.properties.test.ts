@@ -363,6 +363,7 @@ const rows: { readonly [One in Name]: Row } = {
   },
   readOnly: { flag: '--read-only', variable: 'CONNBOOK_READ_ONLY', isOfCommand: true, ...onOrOff },
   readWrite: { flag: '--read-write', variable: 'CONNBOOK_READ_WRITE', isOfCommand: true, ...onOrOff },
+  admin: { flag: '--admin', variable: 'CONNBOOK_ADMIN', isOfCommand: true, ...onOrOff },
   ifMissing: { flag: '--if-missing', variable: 'CONNBOOK_IF_MISSING', isOfCommand: true, ...onOrOff },
   ifPresent: { flag: '--if-present', variable: 'CONNBOOK_IF_PRESENT', isOfCommand: true, ...onOrOff },
   secretStdin: { flag: '--secret-stdin', variable: 'CONNBOOK_SECRET_STDIN', isOfCommand: true, ...onOrOff },

@@ -29,6 +29,7 @@ const rows: {
     keyof Options,
     | 'readOnly'
     | 'readWrite'
+    | 'admin'
     | 'ifMissing'
     | 'ifPresent'
     | 'secretStdin'

@@ -238,11 +238,11 @@ describe('connbook restore', { timeout: 300_000 }, () => {
       /the first line is not a connbook backup header at byte 0; use another backup/,
     ],
     'is of a later version': [
-      reseal(backupText.replace('"version":1', '"version":3')),
-      /version 3 is unknown to this program, which reads 2, at byte 0; use the connbook that wrote it, or a newer one/,
+      reseal(backupText.replace('"version":3', '"version":4')),
+      /version 4 is unknown to this program, which reads 3, at byte 0; use the connbook that wrote it, or a newer one/,
     ],
     'claims a later version because of damage': [
-      backupText.replace('"version":1', '"version":3'),
+      backupText.replace('"version":3', '"version":4'),
       /the checksum differs at byte \d+; use another backup/,
     ],
     'has an unknown member': [

@@ -18,7 +18,11 @@ function anything(input: unknown): unknown {
 async function documentFile(t: TestContext, parse = anything) {
   const path = join(await temporaryFolder(t), 'keys.json')
   const files = createFailingFiles()
-  return { path, files, document: createJsonDocument(path, 'connbook keys', parse, 'mend it', files) }
+  return {
+    path,
+    files,
+    document: createJsonDocument(path, { format: 'connbook keys', parse }, 'mend it', files),
+  }
 }
 
 describe('a JSON document', () => {
@@ -39,7 +43,12 @@ describe('a JSON document', () => {
 
   it('is refused with any bit flipped or cut at any length, with advice and without showing the secret', async () => {
     const files = createMemoryFiles()
-    const document = createJsonDocument('/keys.json', 'connbook keys', anything, 'mend it', files)
+    const document = createJsonDocument(
+      '/keys.json',
+      { format: 'connbook keys', parse: anything },
+      'mend it',
+      files,
+    )
     await document.write(content)
     const bytes = files.contents.get('keys.json') ?? assert.fail('it was not written')
     const flips = Array.from({ length: 8 * bytes.length }, (_, bit) => {

@@ -2,7 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { InvalidScopeError } from '../../src/errors.ts'
-import { isScope, narrower, parseScope } from '../../src/http/scope.ts'
+import { allows, isScope, narrower, parseScope, type Scope, scopeWords } from '../../src/http/scope.ts'
 
 describe('parseScope', () => {
   const good = {
@@ -12,6 +12,9 @@ describe('parseScope', () => {
     'read write': 'read write',
     'write read': 'read write',
     'write write': 'read write',
+    admin: 'read write admin',
+    'admin read': 'read write admin',
+    'read write admin': 'read write admin',
   }
   for (const [text, scope] of Object.entries(good)) {
     it(`reads "${text}" as "${scope}"`, () => assert.equal(parseScope(text), scope))
@@ -27,9 +30,10 @@ describe('parseScope', () => {
     'read,write',
     'Read',
     'WRITE',
-    'admin',
+    'ADMIN',
+    'admin,read',
   ]
-  for (const text of [...bad, 'read admin', 'admin read', '__proto__', '*', 'readwrite', 'read\u00a0write']) {
+  for (const text of [...bad, '__proto__', '*', 'readwrite', 'read\u00a0write']) {
     it(`refuses ${JSON.stringify(text)}`, () => assert.throws(() => parseScope(text), InvalidScopeError))
   }
 })
@@ -40,13 +44,36 @@ describe('narrower', () => {
     assert.equal(narrower('read', 'read write'), 'read')
     assert.equal(narrower('read write', 'read'), 'read')
     assert.equal(narrower('read write', 'read write'), 'read write')
+    assert.equal(narrower('read write admin', 'read write'), 'read write')
+    assert.equal(narrower('read', 'read write admin'), 'read')
+  })
+})
+
+describe('allows', () => {
+  it('is true for the words of the scope', () => {
+    const allowed = (scope: Scope) => scopeWords.filter((word) => allows(scope, word))
+    assert.deepEqual(allowed('read'), ['read'])
+    assert.deepEqual(allowed('read write'), ['read', 'write'])
+    assert.deepEqual(allowed('read write admin'), ['read', 'write', 'admin'])
   })
 })
 
 describe('isScope', () => {
-  it('accepts only the two spellings that are stored', () => {
-    for (const scope of ['read', 'read write']) assert.equal(isScope(scope), true)
-    for (const other of ['write', 'write read', '', 'Read', null, undefined, true, ['read'], {}])
+  it('accepts only the spellings that are stored', () => {
+    for (const scope of ['read', 'read write', 'read write admin']) assert.equal(isScope(scope), true)
+    for (const other of [
+      'write',
+      'admin',
+      'read admin',
+      'write read',
+      '',
+      'Read',
+      null,
+      undefined,
+      true,
+      ['read'],
+      {},
+    ])
       assert.equal(isScope(other), false)
   })
 })

@@ -42,7 +42,7 @@ describe('GET /v1/whoami', async () => {
   )
   const ask = createClient(service.url)
   const rows = {
-    'a session': [() => logIn(service.url, admin), 'admin', 'user', 'read write', 12 * 3600],
+    'a session': [() => logIn(service.url, admin), 'admin', 'user', 'read write admin', 12 * 3600],
     'a token': [() => getToken(service.url, client), 'script', 'client', 'read write', 3600],
     'the session of a read-only user': [
       () => logIn(service.url, readingUser),

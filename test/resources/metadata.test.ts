@@ -17,7 +17,7 @@ function expected(issuer: string) {
     revocation_endpoint: `${issuer}/v1/auth/revoke`,
     grant_types_supported: ['client_credentials'],
     token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
-    scopes_supported: ['read', 'write'],
+    scopes_supported: ['read', 'write', 'admin'],
     response_types_supported: [],
   }
 }

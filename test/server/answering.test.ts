@@ -5,7 +5,7 @@ import type { Server, ServerResponse } from 'node:http'
 import { describe, it, type TestContext } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Reply } from '../../src/http/message.ts'
-import { FULL_SCOPE } from '../../src/http/scope.ts'
+import { WRITE_SCOPE } from '../../src/http/scope.ts'
 import { IncomingRequest } from '../../src/server/incoming-request.ts'
 import { createAnswering, REFUSAL_PAUSE_MS } from '../../src/server/request-order.ts'
 import { type Head, incomingOf } from './incoming-of.ts'
@@ -74,7 +74,7 @@ describe('createAnswering', () => {
     const trust = t.mock.method(parts.connections, 'trust')
     answer()
     assert.equal(trust.mock.callCount(), 0)
-    request.principal = { kind: 'user', name: 'admin', scope: FULL_SCOPE }
+    request.principal = { kind: 'user', name: 'admin', scope: WRITE_SCOPE }
     later.resolve(ok)
     await nextTurn()
     assert.equal(trust.mock.callCount(), 1)

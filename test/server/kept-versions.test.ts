@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { Socket } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import type { Noted, Principal } from '../../src/http/message.ts'
-import { FULL_SCOPE } from '../../src/http/scope.ts'
+import { WRITE_SCOPE } from '../../src/http/scope.ts'
 import { Connections } from '../../src/server/connections.ts'
 import type { IncomingRequest } from '../../src/server/incoming-request.ts'
 import { KEPT_RECORD_BYTES, KeptVersions } from '../../src/server/kept-versions.ts'
@@ -25,7 +25,7 @@ function setUp(t: TestContext, wholesMax: number) {
     t.after(() => void socket.destroy())
     connections.add(socket, '192.0.2.1')
     names.set(socket, `${caller} ${revision}`)
-    const principal: Principal = { kind: 'user', name: caller, scope: FULL_SCOPE }
+    const principal: Principal = { kind: 'user', name: caller, scope: WRITE_SCOPE }
     const request = { response: { req: { socket } }, principal, address: '192.0.2.1' }
     const keeps = { revision, records, jsonBytes: records * 50, noted: notesOf(notedBytes) }
     return kept.add(request as unknown as IncomingRequest, keeps)

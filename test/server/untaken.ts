@@ -1,7 +1,7 @@
 import { Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import type { Principal } from '../../src/http/message.ts'
-import { FULL_SCOPE } from '../../src/http/scope.ts'
+import { WRITE_SCOPE } from '../../src/http/scope.ts'
 import { type Connection, Connections } from '../../src/server/connections.ts'
 import { HeldBytes } from '../../src/server/held-bytes.ts'
 import type { IncomingRequest } from '../../src/server/incoming-request.ts'
@@ -26,7 +26,7 @@ export function holders(t: TestContext, max: number) {
     Object.defineProperty(socket, 'writableLength', { value: holds / UNTAKEN_CHARACTER_BYTES })
     connections.add(socket, '192.0.2.1')
     const principal: Principal | undefined =
-      caller === undefined ? undefined : { kind: 'user', name: caller, scope: FULL_SCOPE }
+      caller === undefined ? undefined : { kind: 'user', name: caller, scope: WRITE_SCOPE }
     const request = { response: { req: { socket } }, principal, address: '192.0.2.1' }
     return { socket, request: request as unknown as IncomingRequest }
   }

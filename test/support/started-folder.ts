@@ -12,6 +12,7 @@ import { prepareKeys } from '../../src/auth/key-rotation.ts'
 import { createKey, keysForm } from '../../src/auth/keys.ts'
 import { dataFiles, dataPaths, openDataFolder } from '../../src/files/data-folder.ts'
 import { seal } from '../../src/files/json-document.ts'
+import { ADMIN_SCOPE } from '../../src/http/scope.ts'
 import { encodeJournalStart } from '../../src/journal/journal-file.ts'
 import { openConfigurationStore } from '../../src/storage/file/file-storage.ts'
 import { CHANGE_VERSION } from '../../src/store/change.ts'
@@ -47,7 +48,7 @@ export async function startedFolder(t: Lifetime, user: Account, client: Account)
   const key = createKey(Math.floor(now / 1000), TTL_SECONDS)
   const store = () => ({ store: randomBytes(16).toString('hex'), after: 0 })
   const own: Record<string, Uint8Array | string> = {
-    [dataFiles.keys]: `${JSON.stringify(seal(keysForm.format, [key]), null, 2)}\n`,
+    [dataFiles.keys]: `${JSON.stringify(seal(keysForm, [key]), null, 2)}\n`,
     [dataFiles.journal]: encodeJournalStart({ ...store(), version: CHANGE_VERSION }, []).bytes,
     [dataFiles.revocations]: encodeJournalStart(store(), [{ passed: now }]).bytes,
   }
@@ -63,7 +64,7 @@ async function make(path: string, user: Account, client: Account): Promise<void>
     await revocations.close()
     await prepareKeys(folderKeys(folder, false), TTL_SECONDS, Math.floor(Date.now() / 1000))
     await (await openConfigurationStore(folder, { mustExist: false, log })).close()
-    const withUser = addAccount(noAccounts, 'user', user.name, await cheapHashOf(user.secret))
+    const withUser = addAccount(noAccounts, 'user', user.name, await cheapHashOf(user.secret), ADMIN_SCOPE)
     await accountsDocument(folder).write(
       addAccount(withUser, 'client', client.name, await cheapHashOf(client.secret)),
     )

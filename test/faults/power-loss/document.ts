@@ -72,7 +72,7 @@ export const documentSubject: Subject<DocumentRequest, DocumentState> = {
 
 function openDocument(files: FileSystem) {
   const path = lifeFolder.file(dataFiles.accounts)
-  return createJsonDocument(path, 'connbook accounts', String, 'no advice', files)
+  return createJsonDocument(path, { format: 'connbook accounts', parse: String }, 'no advice', files)
 }
 
 function brief(content: string | undefined): string {
