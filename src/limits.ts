@@ -105,10 +105,14 @@ export const FRAME_CHANGES_MAX = 1_000
 /** A line of a data file. Only an import, which is one journal frame, comes near it; a longer one is refused. */
 export const LINE_BYTES_MAX = 64 * 1024 * 1024
 
+/** Accounts of all kinds together; beyond it, none is added over HTTP. */
+export const ACCOUNTS_MAX = 10_000
 /** User name or client id. */
 export const ACCOUNT_NAME_CHARACTERS_MAX = 255
 /** Shortest password of a user. */
 export const PASSWORD_CHARACTERS_MIN = 8
+/** Shortest secret of a client that a person chooses. */
+export const SECRET_CHARACTERS_MIN = 16
 /** A chosen password or secret; a longer one might not fit into a request. */
 export const PASSWORD_BYTES_MAX = 1024
 

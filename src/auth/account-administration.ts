@@ -1,26 +1,189 @@
 import { hash } from 'node:crypto'
-import { type Account, type AccountKind, scopeOf } from './accounts.ts'
+import type { AuditTrail } from '../audit/audit-trail.ts'
+import type { Request } from '../http/message.ts'
+import { Problem } from '../http/problem.ts'
+import { ADMIN_SCOPE, type Scope } from '../http/scope.ts'
+import { ACCOUNTS_MAX } from '../limits.ts'
+import { senderOf } from '../store/authorship.ts'
+import {
+  type Account,
+  type AccountKind,
+  type Accounts,
+  addAccount,
+  changeScope,
+  changeSecret,
+  findAccount,
+  removeAccount,
+  scopeOf,
+} from './accounts.ts'
+import type { Revocations } from './ended-credentials.ts'
 import type { LiveAccounts } from './live-accounts.ts'
+import type { LiveKeys } from './live-keys.ts'
+import { dummyHash, hashPassword } from './password.ts'
+import { digestSecret, generateSecret } from './secret.ts'
+import { queuePath } from './secret-checks.ts'
 
-/** What admins see of the accounts. */
+/** A secret that the caller has chosen, or one to make. */
+export type WantedSecret = { readonly chosen: string } | 'made'
+
+export interface AccountPatch {
+  readonly scope?: Scope
+  readonly secret?: WantedSecret
+}
+
+export interface ChangedAccount {
+  readonly account: Account
+  /** The secret that was made; nobody else knows it. */
+  readonly secret?: string
+}
+
+/** Whether an entity tag is one that the caller expects; undefined without conditions. */
+type Condition = ((etag: string) => boolean) | undefined
+
+/**
+ * What admins see and change of the accounts. Each change is decided against the accounts that are stored at that moment,
+ * and by the right that the caller still has then. It resolves once it is durable, and is in the audit trail.
+ */
 export interface AccountAdministration {
   /** All of a kind, by name. */
   list(kind: AccountKind): readonly Account[]
   find(kind: AccountKind, name: string): Account | undefined
+  /**
+   * Adds an account.
+   *
+   * @param request Who asks for it.
+   * @throws {Problem} 409 if there is one of the name, or are ACCOUNTS_MAX; 403. {OverloadedError} for a chosen secret
+   * @throws {StorageFullError} {StorageUnavailableError} {OutcomeUnknownError}
+   */
+  add(
+    request: Request,
+    kind: AccountKind,
+    draft: { readonly name: string; readonly scope: Scope; readonly secret: WantedSecret },
+  ): Promise<ChangedAccount>
+  /**
+   * Changes an account; another secret ends all its sessions and tokens.
+   *
+   * @throws {Problem} 404; 412 if it is not as expected; 409 if no user would be an admin any more. Also as `add` does.
+   */
+  modify(
+    request: Request,
+    kind: AccountKind,
+    name: string,
+    patch: AccountPatch,
+    isExpected: Condition,
+  ): Promise<ChangedAccount>
+  /** Removes an account, which ends all its sessions and tokens. @throws as `modify` does. */
+  remove(request: Request, kind: AccountKind, name: string, isExpected: Condition): Promise<void>
 }
 
-export function createAccountAdministration(
-  accounts: Pick<LiveAccounts, 'list' | 'find'>,
-): AccountAdministration {
+export interface AdministrationOptions {
+  readonly accounts: Pick<LiveAccounts, 'list' | 'find' | 'read' | 'change'>
+  readonly keys: Pick<LiveKeys, 'catchUp'>
+  readonly revocations: Pick<Revocations, 'dropGeneration'>
+  readonly audit: Pick<AuditTrail, 'record'>
+}
+
+export function createAccountAdministration({
+  accounts,
+  keys,
+  revocations,
+  audit,
+}: AdministrationOptions): AccountAdministration {
   return {
     list: (kind) => accounts.list(kind).toSorted((one, other) => (one.name < other.name ? -1 : 1)),
+
     find: accounts.find,
+
+    add(request, kind, { name, scope, secret }) {
+      return change(request, kind, name, secret, (found, stored) => {
+        if (findAccount(found, kind, name) !== undefined)
+          throw new Problem('name_taken', `Cannot add the ${kind} "${name}": there is one already`)
+        if (found.users.length + found.clients.length >= ACCOUNTS_MAX)
+          throw new Problem(
+            'too_many_accounts',
+            `Cannot add the ${kind} "${name}": there are ${ACCOUNTS_MAX} accounts; remove one`,
+          )
+        return addAccount(found, kind, name, stored, scope)
+      })
+    },
+
+    modify(request, kind, name, { scope, secret }, isExpected) {
+      return change(request, kind, name, secret, (found, stored) => {
+        checkExpected(found, kind, name, isExpected)
+        const rescoped = scope === undefined ? found : changeScope(found, kind, name, scope)
+        checkAdminLeft(found, rescoped, `Cannot change the scope of the user "${name}"`)
+        return secret === undefined ? rescoped : changeSecret(rescoped, kind, name, stored)
+      })
+    },
+
+    async remove(request, kind, name, isExpected) {
+      await change(request, kind, name, undefined, (found) => {
+        checkExpected(found, kind, name, isExpected)
+        const rest = removeAccount(found, kind, name)
+        checkAdminLeft(found, rest, `Cannot remove the user "${name}"`)
+        return rest
+      })
+    },
+  }
+
+  /** @param decide Gets the secret as it is to be stored. */
+  async function change(
+    request: Request,
+    kind: AccountKind,
+    name: string,
+    secret: WantedSecret | undefined,
+    decide: (found: Accounts, stored: string) => Accounts,
+  ): Promise<ChangedAccount> {
+    const isChosen = typeof secret === 'object'
+    // So that what is refused costs no hash.
+    if (isChosen) decide(await accounts.read(), dummyHash)
+    const made = secret === 'made' ? generateSecret() : undefined
+    const stored = isChosen
+      ? await hashPassword(secret.chosen, queuePath(request, true), 'thread')
+      : digestSecret(made ?? '')
+    await keys.catchUp()
+    const { before, after, lines } = await accounts.change(
+      'Cannot change the account',
+      kind,
+      name,
+      (found) => {
+        request.checkAgain?.()
+        return decide(found, stored)
+      },
+    )
+    const [was, is] = [findAccount(before, kind, name), findAccount(after, kind, name)]
+    if (was !== undefined && was.generation !== is?.generation) revocations.dropGeneration(was.generation)
+    for (const { event, fields } of lines) await audit.record(event, senderOf(request), fields)
+    // A removed account is of no use to anybody.
+    const account = is ?? was
+    if (account === undefined) throw new Error(`The ${kind} that was changed is not there`)
+    return made === undefined ? { account } : { account, secret: made }
   }
 }
 
-/**
- * The entity tag of accounts. It changes with each secret, but is not made of any: a generation is given once.
- */
+/** @throws {Problem} 404 if there is no such account, 412 if it is not as expected. */
+function checkExpected(found: Accounts, kind: AccountKind, name: string, isExpected: Condition): void {
+  const account = findAccount(found, kind, name)
+  if (account === undefined) throw unknownAccount(kind, name)
+  if (isExpected !== undefined && !isExpected(tagOf([account])))
+    throw new Problem(
+      'stale_record',
+      `The ${kind} "${name}" is not the one that the condition names; read it again`,
+    )
+}
+
+/** @throws {Problem} 409 if the change would take the last user who can manage accounts. */
+function checkAdminLeft(before: Accounts, after: Accounts, what: string): void {
+  const hasAdminUser = ({ users }: Accounts) => users.some((user) => scopeOf(user) === ADMIN_SCOPE)
+  if (!hasAdminUser(before) || hasAdminUser(after)) return
+  throw new Problem('last_admin', `${what}: no other user is an admin; make another one an admin first`)
+}
+
+export function unknownAccount(kind: AccountKind, name: string): Problem {
+  return new Problem('unknown_account', `There is no ${kind} "${name}"`)
+}
+
+/** The entity tag of accounts. It changes with each secret, but is not made of any: a generation is given once. */
 export function tagOf(accounts: readonly Account[]): string {
   const states = accounts.map((account) => [account.name, account.generation, scopeOf(account)])
   return `"${hash('sha256', JSON.stringify(states), 'base64url').slice(0, 22)}"`

@@ -106,15 +106,18 @@ export function listOf(accounts: Accounts, kind: AccountKind): readonly Account[
   return kind === 'user' ? accounts.users : accounts.clients
 }
 
-/** @throws {InvalidInputError} if `checkText` rejects the name, or a client id holds a `:`. */
+/** @throws {InvalidInputError} as `faultOfName` says. */
 export function checkAccountName(kind: AccountKind, name: string): void {
-  const fault = checkText(name, ACCOUNT_NAME_CHARACTERS_MAX)
+  const fault = faultOfName(kind, name)
   if (fault !== undefined) throw new InvalidInputError(`Cannot name a ${kind} "${name}": it ${fault}`)
-  if (kind === 'client' && name.includes(':')) {
-    throw new InvalidInputError(
-      `Cannot name a client "${name}": HTTP Basic authentication has no way to send a ":" in it`,
-    )
-  }
+}
+
+/** What is wrong with the name of an account; undefined if nothing is. @returns The end of a sentence that begins with "it". */
+export function faultOfName(kind: AccountKind, name: unknown): string | undefined {
+  const fault = checkText(name, ACCOUNT_NAME_CHARACTERS_MAX)
+  if (fault !== undefined) return fault
+  const hasColon = kind === 'client' && String(name).includes(':')
+  return hasColon ? 'must not hold a ":", which HTTP Basic authentication cannot send' : undefined
 }
 
 function put(accounts: Accounts, kind: AccountKind, account: Omit<Account, 'generation'>): Accounts {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import {
   isNoRoom,
   OutcomeUnknownError,
@@ -7,8 +8,10 @@ import {
   systemCode,
 } from '../errors.ts'
 import { DocumentBusyError } from '../files/shared-document.ts'
+import { Problem } from '../http/problem.ts'
 import { allows } from '../http/scope.ts'
 import type { Log } from '../log.ts'
+import { type AccountChange, changeAccount } from './account-changes.ts'
 import {
   type Account,
   type AccountKind,
@@ -63,6 +66,21 @@ export interface LiveAccounts {
     secret: string,
     isAllowed: () => boolean,
   ): Promise<Account | undefined>
+  /** The accounts that are stored now. @throws as `throwForCaller` does. */
+  read(): Promise<Accounts>
+  /**
+   * Changes one account as `changeAccount` does; resolves once that is durable, and is taken up here.
+   *
+   * @param what Begins the messages of errors: "Cannot change the account".
+   * @param change While it runs, `find` and `list` show what it gets.
+   * @throws as `throwForCaller` does, and what `change` throws.
+   */
+  change(
+    what: string,
+    kind: AccountKind,
+    name: string,
+    change: (found: Accounts) => Accounts,
+  ): Promise<AccountChange>
   close(): void
 }
 
@@ -106,7 +124,19 @@ export function followAccounts(
     },
     changePassword(name, generation, secret, isAllowed) {
       const change = (found: Accounts) => (isAllowed() ? changeSecret(found, 'user', name, secret) : found)
-      return edit(CHANGE_PASSWORD, 'user', name, generation, change, () => forgetInitial(name))
+      return edit(CHANGE_PASSWORD, 'user', name, generation, change, () => forgetInitial('user', name))
+    },
+    read: () => document.read().catch((error: unknown) => throwForCaller('Cannot read the accounts', error)),
+    async change(what, kind, name, change) {
+      const decide = async (found: Accounts) => {
+        await follower.look()
+        return change(found)
+      }
+      const done = await changeAccount(document, kind, name, decide, forgetInitial).catch((error: unknown) =>
+        throwForCaller(what, error),
+      )
+      await takeUp(what, kind, name, done.after)
+      return done
     },
     close: follower.close,
   }
@@ -131,16 +161,22 @@ export function followAccounts(
     const { before, after } = await document
       .edit(changeUnlessOver, afterwards)
       .catch((error: unknown) => throwForCaller(what, error))
-    await follower.look()
-    const isStored = findAccount(after, kind, name)?.generation === generation
-    if (!isStored && findAccount(current, kind, name)?.generation === generation)
-      throw new StorageUnavailableError(`${what}: the stored accounts cannot be read`)
+    await takeUp(what, kind, name, after)
     return after === before ? undefined : findAccount(after, kind, name)
   }
 
-  /** The password there is not good any more, so a failure does no harm but to its reader. */
-  async function forgetInitial(name: string) {
-    await initial?.forget('user', name).catch((error: unknown) => {
+  /** Takes up an account as it was read or written. @throws {StorageUnavailableError} if it is still the one from before. */
+  async function takeUp(what: string, kind: AccountKind, name: string, stored: Accounts) {
+    const known = findAccount(current, kind, name)
+    await follower.look()
+    const isStale = isDeepStrictEqual(findAccount(current, kind, name), known)
+    if (isStale && !isDeepStrictEqual(findAccount(stored, kind, name), known))
+      throw new StorageUnavailableError(`${what}: the stored accounts cannot be read`)
+  }
+
+  /** The secret there is not good any more, so a failure does no harm but to its reader. */
+  async function forgetInitial(kind: AccountKind, name: string) {
+    await initial?.forget(kind, name).catch((error: unknown) => {
       log.warn('initial_credentials_not_removed', { file: initial.file, reason: String(error) })
     })
   }
@@ -153,6 +189,8 @@ export function followAccounts(
  */
 export function throwForCaller(what: string, error: unknown): never {
   const cause = error
+  // It is made for a caller.
+  if (error instanceof Problem) throw error
   if (error instanceof DocumentBusyError)
     throw new OverloadedError(`${what}: a command changes accounts; try again in a moment`)
   if (error instanceof OutcomeUnknownError)

@@ -4,12 +4,9 @@ import { stat } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import { addAbortSignal, type Readable } from 'node:stream'
 import { UsageError } from '../errors.ts'
-import { PASSWORD_BYTES_MAX, PASSWORD_CHARACTERS_MIN } from '../limits.ts'
+import { PASSWORD_BYTES_MAX, PASSWORD_CHARACTERS_MIN, SECRET_CHARACTERS_MIN } from '../limits.ts'
 import { adviceForTilde } from '../shell.ts'
 import type { AccountKind } from './accounts.ts'
-
-/** Shortest secret of a client that a person chooses. */
-const CHOSEN_SECRET_CHARACTERS_MIN = 16
 
 /** Both are invisible, but belong to words of some scripts, and to emoji. */
 const JOINERS = '\\u200c\\u200d'
@@ -155,7 +152,7 @@ export function isSet(value: string | undefined): value is string {
 export function faultOfChosen(kind: AccountKind, secret: string, name?: string): string | undefined {
   const unseen = faultOfUnseen(secret)
   if (unseen !== undefined) return unseen
-  const charactersMin = kind === 'user' ? PASSWORD_CHARACTERS_MIN : CHOSEN_SECRET_CHARACTERS_MIN
+  const charactersMin = kind === 'user' ? PASSWORD_CHARACTERS_MIN : SECRET_CHARACTERS_MIN
   if ([...secret].length < charactersMin)
     return `is shorter than ${charactersMin} characters; choose a longer one`
   if (Buffer.byteLength(secret) > PASSWORD_BYTES_MAX)

@@ -90,6 +90,20 @@ export const problemTypes = {
     status: 405,
     meaning: 'the path does not have this method; the header `Allow` lists its methods',
   },
+  name_taken: {
+    status: 409,
+    meaning:
+      'there is an account of this kind and name already, and nothing has changed; choose another name',
+  },
+  last_admin: {
+    status: 409,
+    meaning:
+      'no other user is an admin, and nothing has changed; make another user an admin first, or use the command on the host',
+  },
+  too_many_accounts: {
+    status: 409,
+    meaning: 'there are as many accounts as there may be, and nothing has changed; remove one',
+  },
   request_timeout: { status: 408, meaning: 'the request took too long to arrive; send it again' },
   stale_record: {
     status: 412,

@@ -4,17 +4,13 @@ import { importEncodings } from '../exchange/import-text.ts'
 import { problemTypes } from '../http/problem-types.ts'
 import { allScopes, scopeWords } from '../http/scope.ts'
 import type { JsonSchema } from '../json-schema.ts'
-import {
-  FAULTS_MAX,
-  HISTORY_ENTRIES_MAX,
-  IMPORT_NAMES_LISTED_MAX,
-  PASSWORD_BYTES_MAX,
-  PASSWORD_CHARACTERS_MIN,
-} from '../limits.ts'
+import { FAULTS_MAX, HISTORY_ENTRIES_MAX, IMPORT_NAMES_LISTED_MAX } from '../limits.ts'
 import { MOMENTS_MAX } from '../metrics/recent-figures.ts'
 import { recordFields } from '../store/fields.ts'
 import { LABEL_KEYS_LISTED_MAX, LABEL_VALUES_LISTED_MAX } from '../store/label-counts.ts'
 import { labelsPatchSchema, labelsSchema } from '../store/labels.ts'
+import { accountSchemas } from './account-schemas.ts'
+import { named, object, words } from './schema-parts.ts'
 
 const fieldSchemas = Object.fromEntries(recordFields.map(({ name, schema }) => [name, schema]))
 /** What callers send: null stands for no value where a record may do without. */
@@ -129,47 +125,7 @@ export const schemas = {
     scopes_supported: words(...scopeWords),
     response_types_supported: { type: 'array', maxItems: 0, items: { type: 'string' } },
   }),
-  Caller: object(
-    {
-      account: { type: 'string' },
-      kind: { type: 'string', enum: ['user', 'client', 'command'] },
-      scope: { type: 'string', enum: [...allScopes] },
-      expires_at: {
-        type: 'string',
-        format: 'date-time',
-        description: 'Absent for a command, which comes through the socket of the owner.',
-      },
-    },
-    { required: ['account', 'kind', 'scope'] },
-  ),
-  Account: object({
-    name: { type: 'string', description: 'The name of a user, or the id of a client.' },
-    kind: { type: 'string', enum: ['user', 'client'] },
-    scope: {
-      type: 'string',
-      enum: scopeWords,
-      description:
-        'What the account may do; each of `read`, `write` and `admin` brings along those before it.',
-    },
-  }),
-  Accounts: object({ accounts: { type: 'array', items: named('Account') } }),
-  OneAccount: object({
-    accounts: { type: 'array', minItems: 1, maxItems: 1, items: named('Account') },
-  }),
-  PasswordChange: {
-    type: 'object',
-    description: 'Other members are ignored.',
-    properties: {
-      password: { type: 'string', format: 'password', description: 'The current one.' },
-      new_password: {
-        type: 'string',
-        format: 'password',
-        minLength: PASSWORD_CHARACTERS_MIN,
-        description: `One line without invisible characters or white space at an end, at most ${PASSWORD_BYTES_MAX} bytes, other than the name of the user.`,
-      },
-    },
-    required: ['password', 'new_password'],
-  },
+  ...accountSchemas,
   TokenError: object(
     {
       error: {
@@ -370,30 +326,6 @@ export function refTo(name: SchemaName): JsonSchema {
   return named(name)
 }
 
-/** For use in the table itself, whose names are not known yet. */
-function named(name: string): JsonSchema {
-  return { $ref: `#/components/schemas/${name}` }
-}
-
 export function problemUrn(code: string): string {
   return `urn:connbook:problem:${code}`
-}
-
-/** An array of some of these words. */
-function words(...known: string[]): JsonSchema {
-  return { type: 'array', items: { type: 'string', enum: known } }
-}
-
-/** An object with these members and no others; all of them are required if nothing else is said. */
-function object(
-  properties: Readonly<Record<string, JsonSchema>>,
-  { required = Object.keys(properties), description }: { required?: string[]; description?: string } = {},
-): JsonSchema {
-  return {
-    type: 'object',
-    ...(description === undefined ? {} : { description }),
-    properties,
-    ...(required.length === 0 ? {} : { required }),
-    additionalProperties: false,
-  }
 }

@@ -171,7 +171,12 @@ async function start(
     log,
   })
   opened.defer(() => authenticator.close())
-  const administration = createAccountAdministration(liveAccounts)
+  const administration = createAccountAdministration({
+    accounts: liveAccounts,
+    keys: liveKeys,
+    revocations,
+    audit,
+  })
   const whyNotReadable = () => (listener.isDraining ? 'The server is stopping' : guard?.whyNotReadable())
   const whyNotReady = () => (listener.isDraining ? 'The server is stopping' : state.whyNotWritable())
   const eventLoop = watchEventLoop()

@@ -98,6 +98,8 @@ export async function setUpAuthenticator(t: Lifetime) {
           for (const listener of listeners) listener()
           return findAccount(current, 'user', name)
         },
+        read: async () => current,
+        change: () => assert.fail('nobody manages accounts'),
         close: () => {},
       },
       keys: unchanging([key]),

@@ -65,14 +65,14 @@ describe('a data folder that a command prepares before the first start', () => {
     const secret = /client_secret: (\S+)/.exec(stdout)?.[1] ?? assert.fail(stdout)
     const { url } = await start(t, { folder, environment: {} })
     await getToken(url, { client_id: 'deploy', client_secret: secret })
-    assert.deepEqual([await list('user'), await list('client')], ['admin\n', 'deploy\n'])
+    assert.deepEqual([await list('user'), await list('client')], ['admin\tadmin\n', 'deploy\n'])
   })
 
   it('gets a user that can change records beside read-only ones', async (t) => {
     const { folder, run, list } = await newPlace(t)
     assert.equal((await run(['user', 'add', 'eve', '--read-only'])).code, 0)
     await start(t, { folder, environment: {} })
-    assert.equal(await list('user'), 'eve\tread-only\nadmin\n')
+    assert.equal(await list('user'), 'eve\tread-only\nadmin\tadmin\n')
   })
 
   it('gets accounts with other names if read-only ones have the usual names', async (t) => {
@@ -125,7 +125,7 @@ describe('a data folder that a command prepares before the first start', () => {
       recordsIn(await ask('GET', '/configurations/')).map(({ name }) => name),
       ['web1'],
     )
-    assert.deepEqual([await list('user'), await list('client')], ['admin\n', 'default\n'])
+    assert.deepEqual([await list('user'), await list('client')], ['admin\tadmin\n', 'default\n'])
   })
 
   it('can be an empty folder, and can be prepared by several commands', async (t) => {
