@@ -4,7 +4,7 @@ export interface Fault {
   readonly detail: string
   /** Line of an input with many records, from 1. */
   readonly line?: number
-  /** The first of several lines with the same fault, and how many there are besides. */
+  /** The first of several lines with the same fault, and how many lines, or else records, there are besides. */
   readonly lines?: readonly number[]
   readonly more?: number
   /** Name of the record at fault, if there are many. */

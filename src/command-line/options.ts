@@ -73,7 +73,7 @@ const commandOptionSpecs = {
   extra: {
     flag: '--extra',
     placeholder: extraColumns.join('|'),
-    help: 'keep other columns of CSV as labels, or leave them out',
+    help: 'keep other columns of CSV, or variables of Ansible, as labels, or leave them out',
     choices: extraColumns,
   },
   only: {
@@ -85,7 +85,7 @@ const commandOptionSpecs = {
   default: {
     flag: '--default',
     placeholder: 'FIELD=VALUE',
-    help: 'a value for rows of CSV without one, or the username in a pg-service file; may be repeated',
+    help: 'a value for rows of CSV without one, or the username for ansible and pg-service; may be repeated',
     isList: true,
   },
   mode: {

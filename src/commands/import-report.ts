@@ -109,7 +109,10 @@ function describeFault({ file, line, lines, more = 0, name, field, detail }: Fil
     ...(file === undefined ? [] : [JSON.stringify(file)]),
     ...(lines !== undefined ? [`lines ${allOf([...lines.map(String), ...rest])}`] : []),
     ...(line === undefined || lines !== undefined ? [] : [`line ${line}`]),
-    ...(name === undefined ? [] : [JSON.stringify(name)]),
+    ...(name === undefined
+      ? []
+      : [JSON.stringify(name) + (lines === undefined ? rest.map((text) => ` and ${text}`).join('') : '')]),
   ]
-  return escapeHidden(`${places.join(', ')}: ${JSON.stringify(field).slice(1, -1)} ${detail}`)
+  const place = places.length === 0 ? '' : `${places.join(', ')}: `
+  return escapeHidden(`${place}${JSON.stringify(field).slice(1, -1)} ${detail}`)
 }

@@ -9,6 +9,7 @@ export const importFormats = {
   jsonl: { title: 'JSON lines', mediaType: 'application/x-ndjson' },
   'ssh-config': { title: 'ssh_config', mediaType: 'text/plain' },
   'pg-service': { title: 'pg_service.conf', mediaType: 'text/plain' },
+  ansible: { title: 'ansible-inventory --list', mediaType: 'application/json' },
 } as const
 export type ImportFormat = keyof typeof importFormats
 
@@ -47,6 +48,7 @@ function formatIn(head: string): ImportFormat | undefined {
 /** One object of JSON has all its records in a list; JSON lines have one on each line. */
 function formatOfObject(text: string): ImportFormat {
   if (/^\{\s*"configurations"/.test(text)) return 'json'
+  if (/^\{\s*"_meta"/.test(text)) return 'ansible'
   return /^\{[^\r\n]*\}[ \t]*(\r?\n|$)/.test(text) || /^\{[^\r\n]*$/.test(text.slice(0, HEAD_BYTES))
     ? 'jsonl'
     : 'json'
@@ -59,7 +61,7 @@ export function whyNoText(head: Uint8Array): string | undefined {
   if (begins(0x1f, 0x8b)) return 'It is packed with gzip: unpack it first.'
   if (begins(0xff, 0xfe) || begins(0xfe, 0xff)) return 'It is text in UTF-16: save it as UTF-8.'
   return head.includes(0)
-    ? 'It is no text: take a file of CSV, JSON, JSON lines, ssh_config or pg_service.conf.'
+    ? 'It is no text: take a file of CSV, JSON, JSON lines, ssh_config, pg_service.conf or an inventory.'
     : undefined
 }
 

@@ -39,14 +39,22 @@ export function countKnown(header: readonly string[], { map }: ImportOptions): n
     .length
 }
 
-/** Whether the values of a column are a secret, as its name says. */
-function isSecret(column: string): boolean {
+/** Whether the values of a column, or of a variable, are a secret, as its name says. */
+export function isSecret(column: string): boolean {
   if (/password|passwd|secret|passphrase|privatekey|token/.test(plainName(column))) return true
   const words = column
     .replace(/([\p{Ll}\d])(?=\p{Lu})/gu, '$1 ')
     .toLowerCase()
     .split(/[^\p{L}]+/u)
   return words.some((word) => /^(?:pass|pwd|credentials?)$/.test(word))
+}
+
+/** The key of the label that a column or a variable becomes; still to be checked. */
+export function labelKeyOf(name: string): string {
+  return name
+    .trim()
+    .toLowerCase()
+    .replace(/[^a-z0-9._/-]/gu, '-')
 }
 
 /** What becomes of each column of a CSV file. */
@@ -212,10 +220,7 @@ export class CsvColumns {
 
   /** @param labelled The positions of what columns become, for this one as well. */
   #takeLabel(at: number, column: string, labelled: Map<string | null | undefined, number>) {
-    const key = column
-      .trim()
-      .toLowerCase()
-      .replace(/[^a-z0-9._/-]/gu, '-')
+    const key = labelKeyOf(column)
     const fault = faultOfKey(key)
     if (fault !== undefined) {
       const remedy = this.#options.spell('map', `${LABEL}KEY`, column.slice(0, NAME_CHARACTERS_SHOWN_MAX))

@@ -29,10 +29,10 @@ export const separatorWords = [...separators, 'tab'] as const
 /** The parameters of some formats only. */
 const formatsOfParameter: Readonly<Record<keyof ImportWords, readonly string[]>> = {
   separator: ['csv'],
-  extra: ['csv'],
+  extra: ['csv', 'ansible'],
   map: ['csv'],
   only: ['csv'],
-  default: ['csv', 'pg-service'],
+  default: ['csv', 'pg-service', 'ansible'],
 }
 export const repeatedParameters = ['map', 'only', 'default'] as const
 

@@ -1,9 +1,11 @@
 import type { Fault } from '../errors.ts'
 import { IMPORT_ROW_MEMORY_BYTES, IMPORT_ROWS_MAX, NAME_CHARACTERS_MAX } from '../limits.ts'
+import { type LongWork, runAtOnce } from '../scheduler.ts'
 import { type ImportedConfiguration, readNewConfiguration } from '../store/configuration.ts'
 import { importRowMemory } from '../store/import-plan.ts'
 import { faultsOfLabelsPatch, type LabelsPatch } from '../store/labels.ts'
 import { checkText, counted } from '../text.ts'
+import { createAnsibleReader } from './ansible-rows.ts'
 import { createCsvReader } from './csv-rows.ts'
 import { type ImportOptions, noImportOptions } from './import-options.ts'
 import { type ImportEncoding, ImportTextDecoder } from './import-text.ts'
@@ -18,6 +20,7 @@ export const rowReaders = {
   csv: createCsvReader,
   'ssh-config': createSshConfigReader,
   'pg-service': createPgServiceReader,
+  ansible: createAnsibleReader,
 } satisfies Record<string, (options?: ImportOptions) => RowReader>
 export const importFormatNames = Object.keys(rowReaders) as ImportFormatName[]
 
@@ -47,6 +50,8 @@ export interface ImportReader {
   read(bytes: Uint8Array): void
   /** Throws as `read` does. */
   end(): ImportedRecords
+  /** As `end`, in slices. */
+  finish(): LongWork<ImportedRecords>
 }
 
 const MEBIBYTE = 1024 * 1024
@@ -88,61 +93,78 @@ export function createImportReader(
       return
     }
     if ('fault' in row) {
-      faults.add({ line: row.line, ...row.fault }, row.fault.name === undefined)
+      faults.add({ ...placeOf(row), ...row.fault }, row.fault.name === undefined)
       return count(row, IMPORT_ROW_MEMORY_BYTES)
     }
-    const { line, fields, labelsPatch, lines: linesOfFields = {}, faults: found = [] } = row
+    const { fields, labelsPatch, lines: linesOfFields = {}, faults: found = [] } = row
     const name = typeof fields.name === 'string' ? fields.name : ''
     const before = lines.get(name)
     const isNameSound = checkText(name, NAME_CHARACTERS_MAX) === undefined
-    const place = isNameSound ? { line, name } : { line }
+    const place = isNameSound ? { ...placeOf(row), name } : placeOf(row)
     if (before !== undefined)
       addFault({ ...place, field: 'name', detail: `is the same as on line ${before}` })
-    else if (name !== '') lines.set(name, line)
-    for (const fault of found) addFault({ ...place, ...fault })
+    else if (name !== '') lines.set(name, row.line ?? 1)
+    for (const { isShared, ...fault } of found) faults.add({ ...place, ...fault }, isShared)
     const draft = parseRow(place, fields, labelsPatch, (fault) => {
       if (found.some(({ field }) => field === fault.field)) return
-      const ownLine = Object.hasOwn(linesOfFields, fault.field) ? linesOfFields[fault.field] : undefined
-      addFault({ ...fault, line: ownLine ?? line })
+      const line = Object.hasOwn(linesOfFields, fault.field) ? linesOfFields[fault.field] : undefined
+      addFault(line === undefined ? fault : { ...fault, line })
     })
     if (draft !== undefined && found.length === 0 && before === undefined) drafts.push(draft)
     // A faulty row leaves only its name in memory.
     count(row, draft === undefined ? IMPORT_ROW_MEMORY_BYTES + 2 * name.length : importRowMemory(draft))
   }
-  const count = (row: Row, bytes: number) => {
+  const count = (row: Pick<Row, 'line'>, bytes: number) => {
     memory += bytes
-    if (memory <= memoryMax) return
+    if (memory + (reader.bytes ?? 0) <= memoryMax) return
     const has = (memoryMax / MEBIBYTE).toFixed(1)
     endAt(
       row,
       `needs more than ${has} MiB of memory up to this row; nothing behind it was read; make it several files, or give connbook more memory`,
     )
   }
-  const endAt = ({ line }: Row, detail: string) => {
+  const endAt = (row: Pick<Row, 'line'>, detail: string) => {
     isOver = true
-    addFault({ line, field: 'document', detail })
+    addFault({ ...placeOf(row), field: 'document', detail })
+  }
+  const result = (): ImportedRecords => {
+    const { separator, columns } = reader
+    return {
+      drafts,
+      faults: faults.list(),
+      faultCount: faults.count,
+      warnings: [...(reader.warnings ?? []), ...warningsOf(emptyCount, firstEmpty)].slice(0, WARNINGS_MAX),
+      read: {
+        encoding: decoder.encoding ?? 'utf-8',
+        ...(separator === undefined ? {} : { separator }),
+        ...(columns === undefined ? {} : { columns }),
+      },
+    }
   }
   return {
     read(bytes) {
       if (isOver) return
       for (const row of reader.read(decoder.decode(bytes))) takeRow(row)
+      if (!isOver) count({}, 0)
     },
     end() {
-      if (!isOver) for (const row of [...reader.read(decoder.end()), ...reader.end()]) takeRow(row)
-      const { separator, columns } = reader
-      return {
-        drafts,
-        faults: faults.list(),
-        faultCount: faults.count,
-        warnings: [...(reader.warnings ?? []), ...warningsOf(emptyCount, firstEmpty)].slice(0, WARNINGS_MAX),
-        read: {
-          encoding: decoder.encoding ?? 'utf-8',
-          ...(separator === undefined ? {} : { separator }),
-          ...(columns === undefined ? {} : { columns }),
-        },
+      return runAtOnce(this.finish())
+    },
+    *finish() {
+      if (isOver) return result()
+      for (const row of reader.read(decoder.end())) takeRow(row)
+      for (const row of reader.end()) {
+        if (row === undefined) yield
+        else takeRow(row)
+        if (isOver) break
       }
+      return result()
     },
   }
+}
+
+function placeOf({ line }: Pick<Row, 'line'>): { line?: number } {
+  return line === undefined ? {} : { line }
 }
 
 /** How many of the faults of a file the listed ones are. */
@@ -154,7 +176,7 @@ function warningsOf(emptyCount: number, line = 1): ImportWarning[] {
   return emptyCount === 0 ? [] : [{ line, detail: `left out ${counted(emptyCount, 'empty row')}` }]
 }
 
-/** The first faults of a file. Rows that cannot be read for the same reason are one, with the first lines. */
+/** The first faults of a file. Rows that cannot be read for the same reason are one, with the first lines, or the first name. */
 class KeptFaults {
   readonly #max: number
   readonly #kept: FaultGroup[] = []
@@ -174,14 +196,15 @@ class KeptFaults {
     this.#count += 1
     const key = isShared ? `${fault.field}\0${fault.detail}` : undefined
     const before = key === undefined ? undefined : this.#groups.get(key)
-    if (before !== undefined && before.last !== fault.line) {
+    const { line } = fault
+    if (before !== undefined && (line === undefined || before.last !== line)) {
       before.count += 1
-      before.last = fault.line
-      if (before.lines.length < LINES_LISTED_MAX) before.lines.push(fault.line ?? 1)
+      before.last = line
+      if (line !== undefined && before.lines.length < LINES_LISTED_MAX) before.lines.push(line)
       return
     }
     if (this.#kept.length >= this.#max) return
-    const group = { fault, count: 1, lines: [fault.line ?? 1], last: fault.line }
+    const group = { fault, count: 1, lines: line === undefined ? [] : [line], last: line }
     this.#kept.push(group)
     if (key !== undefined) this.#groups.set(key, group)
   }
@@ -189,6 +212,7 @@ class KeptFaults {
   list(): Fault[] {
     const listed = this.#kept.map(({ fault, count, lines }): Fault => {
       if (count === 1) return fault
+      if (lines.length === 0) return { ...fault, more: count - 1 }
       const more = count - lines.length
       return { ...fault, lines, ...(more > 0 ? { more } : {}) }
     })

@@ -5,7 +5,8 @@ import type { LabelsPatch } from '../store/labels.ts'
 export type Row = RecordRow | FaultyRow | LeftOutRow
 
 interface RecordRow {
-  readonly line: number
+  /** Absent where the form has no lines of its own. */
+  readonly line?: number
   readonly fields: Record<string, unknown>
   /** For formats that can express only some labels; the record's other labels stay. */
   readonly labelsPatch?: LabelsPatch
@@ -17,12 +18,14 @@ interface RecordRow {
 
 export interface RowFault {
   readonly line?: number
+  /** Whether it is one fault for all records that have it. */
+  readonly isShared?: boolean
   readonly field: string
   readonly detail: string
 }
 
 export interface FaultyRow {
-  readonly line: number
+  readonly line?: number
   readonly fault: { readonly field: string; readonly detail: string; readonly name?: string }
 }
 
@@ -52,17 +55,19 @@ export interface ReadColumn {
 export interface RowReader {
   /** The rows that end in this piece; pieces may be cut anywhere. */
   read(piece: string): Row[]
-  /** The rows that end with the text; last call. */
-  end(): Row[]
+  /** The rows that end with the text; last call. Undefined where a pause may be made. */
+  end(): Iterable<Row | undefined>
   /** For CSV: how it was read, once the header has come. */
   readonly separator?: string | undefined
   readonly columns?: readonly ReadColumn[] | undefined
   readonly warnings?: readonly ImportWarning[] | undefined
+  /** Estimated memory of what it keeps until the end; none if absent. */
+  readonly bytes?: number
 }
 
 /** @param field The faulty part; `row` for the whole row. */
-export function faultyRow(line: number, detail: string, field = 'row'): FaultyRow {
-  return { line, fault: { field, detail } }
+export function faultyRow(line: number | undefined, detail: string, field = 'row'): FaultyRow {
+  return { ...(line === undefined ? {} : { line }), fault: { field, detail } }
 }
 
 export function tooLongRow(line: number): FaultyRow {

@@ -296,7 +296,11 @@ export const schemas = {
         items: { type: 'integer', minimum: 1 },
         description: 'The first of several lines with the same error.',
       },
-      more: { type: 'integer', minimum: 1, description: 'How many such lines there are besides.' },
+      more: {
+        type: 'integer',
+        minimum: 1,
+        description: 'How many such lines, or records, there are besides.',
+      },
       name: { type: 'string', description: 'Name of the record with the error, if there are many.' },
     },
     { required: ['field', 'detail'] },

@@ -38,6 +38,7 @@ import {
 } from '../limits.ts'
 import type { Body, Parameter } from '../openapi/operation.ts'
 import { refTo } from '../openapi/schemas.ts'
+import type { Scheduler } from '../scheduler.ts'
 import { importModes, senderOf } from '../store/authorship.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { countsOf, type ImportPlan } from '../store/import-plan.ts'
@@ -63,11 +64,14 @@ const importParameters: readonly Parameter[] = [
   repeated('map', 'The column of CSV for a field or a label: `hostname:Host Name`, `label.env:Environment`.'),
   choice(
     'extra',
-    'Other columns of CSV become `labels`, or are left out with `ignore`. Without it they are an error.',
+    'Other columns of CSV, and other variables of ansible, become `labels`, or are left out with `ignore`. Without it, columns are an error.',
     extraColumns,
   ),
   repeated('only', 'Leaves out rows of CSV with another value: `Protocol:SSH`.'),
-  repeated('default', 'A value for rows of CSV without one: `port:22`. For pg-service, `username:ops`.'),
+  repeated(
+    'default',
+    'A value for rows of CSV without one: `port:22`. For ansible and pg-service, `username:ops`.',
+  ),
 ]
 
 function repeated(name: string, description: string): Parameter {
@@ -84,10 +88,20 @@ const formatsByType: ReadonlyMap<string, ImportFormatName> = new Map([
 
 const rows: JsonSchema = { type: 'array', maxItems: IMPORT_ROWS_MAX, items: refTo('NewConfiguration') }
 
+const inventory: JsonSchema = {
+  type: 'object',
+  description: 'With `format=ansible`, what `ansible-inventory --list` prints.',
+  additionalProperties: { type: 'object' },
+}
+
 const importBody: Body = {
   content: {
     'application/json': {
-      anyOf: [rows, { type: 'object', properties: { configurations: rows }, required: ['configurations'] }],
+      anyOf: [
+        rows,
+        { type: 'object', properties: { configurations: rows }, required: ['configurations'] },
+        inventory,
+      ],
     },
     ...Object.fromEntries(Array.from(formatsByType.keys(), (type) => [type, text])),
   },
@@ -97,14 +111,14 @@ const importBody: Body = {
 
 /** Many changes at once. */
 export const importing = defineResource({
-  handlers: ({ store, audit }) => importHandlers(store, audit),
+  handlers: ({ store, audit, scheduler }) => importHandlers(store, audit, scheduler),
   routes: [
     {
       method: 'POST',
       path: '/v1/import',
       access: 'write',
       summary:
-        'adds, changes and removes many records at once; optional: `mode`, `format`, `dry_run`; for CSV `separator`, `map`, `extra`, `only`, `default`; for pg-service `default`',
+        'adds, changes and removes many records at once; optional: `mode`, `format`, `dry_run`; for CSV `separator`, `map`, `extra`, `only`, `default`; for ansible `extra`, `default`; for pg-service `default`',
       answers: '200 with `ETag`; 400 with the line of each error; 412',
       operation: {
         id: 'importConfigurations',
@@ -129,7 +143,7 @@ export const importing = defineResource({
   ],
 })
 
-export function importHandlers(store: ConfigurationStore, audit: AuditTrail) {
+export function importHandlers(store: ConfigurationStore, audit: AuditTrail, scheduler: Scheduler) {
   const slot = createImportSlot()
   return { importAll }
 
@@ -142,7 +156,7 @@ export function importHandlers(store: ConfigurationStore, audit: AuditTrail) {
       const { mode = 'merge' } = query
       const limits = importLimitsFor(recordMemory(store))
       const found = await turn.receive(request.progress, (check) =>
-        readRecords(request, query, limits, check),
+        readRecords(request, query, limits, check, scheduler),
       )
       const { drafts, read } = found
       const warnings = found.warnings.length > 0 ? { warnings: found.warnings } : {}
@@ -196,6 +210,7 @@ async function readRecords(
   { format: given, options }: Pick<ImportQuery, 'format' | 'options'>,
   { bytesMax, memoryMax }: ImportLimits,
   check: () => void,
+  scheduler: Scheduler,
 ) {
   let reader: ImportReader | undefined
   let isOneLine = true
@@ -208,7 +223,7 @@ async function readRecords(
     isOneLine &&= !piece.includes('\n') && !piece.includes('\r')
     begin().read(piece)
   })
-  const found = begin().end()
+  const found = await scheduler.run(callerKey(request), begin().finish(), request.signal)
   const { faults, faultCount } = found
   if (faultCount === 0) return found
   const advice = isOneLine ? adviseOnOneLine(formatOf(request, given)) : ''

@@ -85,7 +85,7 @@ describe('connbook import', { timeout: 300_000 }, () => {
       [2, ['--map "x"', '--default port']],
     )
     const json = await runImport(folder, ['-', '--format', 'json', '--extra', 'labels'])
-    assert.match(json.stderr, /--extra is for csv only; this file is json/)
+    assert.match(json.stderr, /--extra is for csv and ansible only; this file is json/)
   })
 
   it('takes a file of the usual name for a service file of libpq', async (t) => {
@@ -102,6 +102,33 @@ describe('connbook import', { timeout: 300_000 }, () => {
           ],
         )
     }
+  })
+
+  it('takes what ansible-inventory prints, and says once what many hosts have', async (t) => {
+    const inventory = '{"_meta":{"hostvars":{"h1":{"env":"prod"}}},"web":{"hosts":["h1","h2"]}}'
+    const { folder, file } = await setUp(t, 'inventory.json', inventory)
+    const refused = await runImport(folder, [file, '--format', 'ansible'])
+    assert.deepEqual(
+      [refused.code, refused.stderr],
+      [
+        1,
+        `connbook: Cannot import ${file}: 2 faults; nothing has changed\n  "h1" and 1 more: username is missing; give --default username=NAME\n`,
+      ],
+    )
+    const done = await runImport(folder, [file, '--format', 'ansible', '--default', 'username=ops'])
+    assert.deepEqual(
+      [done.code, done.stderr],
+      [
+        0,
+        `connbook: ${file}: variables were left out: env of 1 host\nImported to ${folder}: 2 added, 0 modified, 0 removed, 0 unchanged\n`,
+      ],
+    )
+    const broken = await setUp(t, 'hosts.ini', '[web]\nh1\n')
+    const { stderr } = await runImport(broken.folder, [broken.file, '--format', 'ansible'])
+    assert.match(
+      stderr,
+      /\n {2}line 1: document is an array; it must be what "ansible-inventory -i FILE --list" prints\n$/,
+    )
   })
 
   it('says how many rows of nothing but commas it has left out', async (t) => {

@@ -24,6 +24,7 @@ describe('the guess of a format', () => {
     ['.pg_service.conf', '', 'pg-service'],
     ['hosts.conf', '# mine\n[my db]\nhost=h\n', 'pg-service'],
     ['', '[1]', 'pg-service'],
+    ['hosts.json', '{\n    "_meta": {', 'ansible'],
     ['', '[\n  1]', 'json'],
     ['', 'anything', 'csv'],
   ] as const) {

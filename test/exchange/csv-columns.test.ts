@@ -245,15 +245,14 @@ describe('what a caller says of the columns', () => {
     assert.deepEqual(optionsOf({ only: ['a:b=c=d'] }, asFlags).options.only, [['a:b', 'c=d']])
   })
 
-  it('is for CSV alone', () => {
+  it('is for CSV alone, or for few others', () => {
     const faults: Fault[] = []
     parseImportOptions({ extra: 'labels', map: [], only: ['a:b'] }, 'json', inQuery, (fault) =>
       faults.push(fault),
     )
-    const detail = 'is for csv only; this file is json'
     assert.deepEqual(faults, [
-      { field: 'extra', detail },
-      { field: 'only', detail },
+      { field: 'extra', detail: 'is for csv and ansible only; this file is json' },
+      { field: 'only', detail: 'is for csv only; this file is json' },
     ])
   })
 })

@@ -82,6 +82,7 @@ describe('the formats of an import', () => {
     csv: 'name,hostname,port,username\na,h,1,u\n',
     'ssh-config': 'Host a\n  HostName h\n  Port 1\n  User u\n',
     'pg-service': '[a]\nhost=h\nport=1\nuser=u\n',
+    ansible: '{"_meta":{"hostvars":{"a":{"ansible_host":"h","ansible_port":1,"ansible_user":"u"}}}}',
   }
 
   it('are the formats that can be read back', () => assert.deepEqual(importFormatNames, Object.keys(texts)))

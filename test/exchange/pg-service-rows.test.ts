@@ -2,7 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { asFlags, type ImportOptions, noImportOptions } from '../../src/exchange/import-options.ts'
-import { IMPORT_ROW_CHARACTERS_MAX, IMPORT_ROWS_MAX } from '../../src/limits.ts'
+import { IMPORT_ROW_CHARACTERS_MAX } from '../../src/limits.ts'
 import { draftsOf, faultsOf, read } from './read-text.ts'
 
 const none = { 'pg.dbname': null, 'pg.sslmode': null }
@@ -100,12 +100,6 @@ describe('a hostile service file', () => {
       const { faults, faultCount } = read('pg-service', `[a]\nhost=h\nuser=u\n${line}\nport=x\n`, 65_536)
       assert.deepEqual([faultCount, faults.map((fault) => fault.line)], [2, [4, 5]])
     }
-  })
-
-  it('may have a fault in each of 250,000 sections, and keeps 100 of them', () => {
-    const text = Array.from({ length: IMPORT_ROWS_MAX }, (_, i) => `[${i}]\nhost=/x\n`).join('')
-    const { drafts, faults, faultCount } = read('pg-service', text, 65_536)
-    assert.deepEqual([drafts.length, faults.length, faultCount], [0, 100, 2 * IMPORT_ROWS_MAX])
   })
 
   it('may name any number of settings, and has a bounded number of warnings', () => {

@@ -89,6 +89,17 @@ describe('POST /v1/import', { timeout: 300_000 }, () => {
       rows.map(({ name, port }) => `[${name}]\nhost=host.example\nport=${port}\n`).join(''),
       '?format=pg-service&default=username:ops&',
     ],
+    'what ansible-inventory prints, named by the query': [
+      'application/json',
+      JSON.stringify({
+        _meta: {
+          hostvars: Object.fromEntries(
+            rows.map(({ name, port }) => [name, { ansible_host: 'host.example', ansible_port: port }]),
+          ),
+        },
+      }),
+      '?format=ansible&extra=labels&default=username:ops&',
+    ],
     'CSV without a type, named by the query': [undefined, csv, '?format=csv&'],
     'CSV with the default type of curl, named by the query': [
       'application/x-www-form-urlencoded',
@@ -172,7 +183,7 @@ describe('POST /v1/import', { timeout: 300_000 }, () => {
       body: '',
     })
     assert.deepEqual(JSON.parse(service.text).errors, [
-      { field: 'extra', detail: 'is for csv only; this file is pg-service' },
+      { field: 'extra', detail: 'is for csv and ansible only; this file is pg-service' },
       { field: 'default', detail: '"port" is not a field that it fills in: username' },
     ])
     const twice = await ask('POST', '/v1/import?format=csv&extra=labels&extra=ignore', { body: csv })
@@ -244,6 +255,21 @@ describe('POST /v1/import', { timeout: 300_000 }, () => {
       { line: 3, name: 'bad', field: 'username', detail: 'must not be empty' },
       { line: 4, field: 'name', detail: 'must not be empty' },
       { line: 5, name: 'ok', field: 'name', detail: 'is the same as on line 2' },
+    ])
+    assert.deepEqual(await shownBefore(), before)
+  })
+
+  it('says a fault of many hosts of Ansible once, without a line, and the place of broken JSON', async () => {
+    const hosts = await sendInVain('application/json', '{"a":{"hosts":["h1","h2","h3"]}}', '?format=ansible')
+    const { detail, errors } = JSON.parse(hosts.text)
+    assert.equal(hosts.status, 400)
+    assert.match(detail, /^Cannot import the records: there are 3 faults; nothing has changed/)
+    assert.deepEqual(errors, [
+      { name: 'h1', field: 'username', detail: 'is missing; give default=username:NAME', more: 2 },
+    ])
+    const broken = await sendInVain('application/json', '{"a":\n {"hosts":[h]}}', '?format=ansible')
+    assert.deepEqual(JSON.parse(broken.text).errors, [
+      { line: 2, field: 'document', detail: 'is not valid JSON at column 12' },
     ])
     assert.deepEqual(await shownBefore(), before)
   })
