@@ -6,6 +6,8 @@ export type View = (typeof views)[number]
 /** What the address of the page says: which view, and which part of the list. */
 export interface Address {
   readonly view: View
+  /** Name of the record that is shown in place of the list; empty for the list. */
+  readonly record: string
   readonly q: string
   /** A field, perhaps after `-`; empty for the order of ids. */
   readonly sort: string
@@ -17,7 +19,7 @@ export interface Address {
 
 export const PAGE_RECORDS = 50
 
-export const home: Address = { view: 'records', q: '', sort: 'name', page: 0, filters: [] }
+export const home: Address = { view: 'records', record: '', q: '', sort: 'name', page: 0, filters: [] }
 
 const filterNames: readonly string[] = ['prefix', ...fieldNames, 'id', 'label']
 const sorts: readonly string[] = fieldNames.flatMap((field) => [field, `-${field}`])
@@ -31,6 +33,7 @@ export function parseAddress(search: string): Address {
   const page = Number(parameters.get('page') ?? 1) - 1
   return {
     view,
+    record: (view === home.view && parameters.get('record')) || '',
     q: parameters.get('q') ?? '',
     sort: sorts.includes(sort) ? sort : home.sort,
     page: Number.isSafeInteger(page) && page >= 0 ? page : 0,
@@ -39,9 +42,10 @@ export function parseAddress(search: string): Address {
 }
 
 /** The query of the page's address, `?` included; shortest for the usual values. Pages count from 1. */
-export function formatAddress({ view, q, sort, page, filters }: Address): string {
+export function formatAddress({ view, record, q, sort, page, filters }: Address): string {
   const parameters = new URLSearchParams()
   if (view !== home.view) parameters.set('view', view)
+  if (record !== '') parameters.set('record', record)
   if (q !== '') parameters.set('q', q)
   for (const [name, value] of filters) parameters.append(name, value)
   if (sort !== home.sort) parameters.set('sort', sort)

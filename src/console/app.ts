@@ -1,6 +1,6 @@
 import type { Address, Change } from './address.ts'
 import type { Api } from './api.ts'
-import type { Labels } from './configuration.ts'
+import type { Configuration } from './configuration.ts'
 import type { Notices } from './notices.ts'
 import type { Session } from './session.ts'
 
@@ -11,11 +11,11 @@ export interface App {
   readonly notices: Notices
   readonly live: ChangeSource
   readonly address: Address
-  /** Those of the records that the list shows. */
-  readonly labelsShown: readonly Labels[]
-  /** The link to an address that differs from the present one. */
+  /** Those of the list, as it was shown last. */
+  readonly listed: readonly Configuration[]
+  /** The link to an address that differs from the present one; to the list, unless it names a record. */
   linkTo(change: Partial<Address>): string
-  /** Goes there; `replace` adds no step to go back. */
+  /** Goes where `linkTo` leads; `replace` adds no step to go back. */
   go(change: Partial<Address>, how?: 'push' | 'replace'): void
   /** Reads again what is shown, because something has changed. */
   refresh(): void
@@ -34,6 +34,8 @@ export interface ViewPart {
   show(address: Address): void
   /** Reads again what it shows. */
   refresh?(): void
+  /** Reads again what it shows, as changes may be missing; many calls are one. */
+  refreshSoon?(): void
   /** Takes over whose session it is. */
   takeSession?(): void
   /** Called when another view is shown. */

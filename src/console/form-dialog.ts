@@ -12,20 +12,16 @@ export interface FormDialog {
   tell(...nodes: readonly Child[]): void
 }
 
-export interface FormActions {
-  /** Resolves to what has been done, and the dialogue closes; undefined if it stays open. Nothing can be sent without it. */
-  readonly send?: ((values: FormValues) => Promise<readonly Child[] | undefined>) | undefined
-  /** Shows another record, which has the name. */
-  showHolder(holder: Configuration): void
-}
-
-/** Shows a form until it is sent or given up; asks before it drops what was typed. */
+/**
+ * Shows a form until it is sent or given up; asks before it drops what was typed.
+ *
+ * @param send Resolves to what has been done, and the dialogue closes; undefined if it stays open.
+ */
 export function openFormDialog(
   app: App,
   title: string,
   form: RecordForm,
-  extra: readonly Child[],
-  { send, showHolder }: FormActions,
+  send: (values: FormValues) => Promise<readonly Child[] | undefined>,
 ): FormDialog {
   const message = element('div', { class: 'fault', role: 'alert' })
   const submit = element('button', { class: 'primary' }, 'Save')
@@ -37,9 +33,8 @@ export function openFormDialog(
     element(
       'footer',
       {},
-      ...extra,
       button('Close', () => void tryToClose(), { class: 'quiet' }),
-      send !== undefined && submit,
+      submit,
     ),
   )
   const dom = openDialog(title, [content], {
@@ -51,7 +46,7 @@ export function openFormDialog(
   })
   // The browser asks before a reload.
   const keep = (event: Event) => {
-    if (send !== undefined && form.isTouched) event.preventDefault()
+    if (form.isTouched) event.preventDefault()
   }
   addEventListener('beforeunload', keep)
   dom.addEventListener('close', () => removeEventListener('beforeunload', keep))
@@ -62,14 +57,15 @@ export function openFormDialog(
   }
 
   async function tryToClose() {
-    const isTouched = send !== undefined && form.isTouched
-    if (!isTouched || (await ask('Leave', [element('p', {}, 'What you typed is not saved.')], 'Drop it')))
+    if (
+      !form.isTouched ||
+      (await ask('Leave', [element('p', {}, 'What you typed is not saved.')], 'Drop it'))
+    )
       dom.close()
   }
 
   async function save(event: Event) {
     event.preventDefault()
-    if (send === undefined) return
     message.replaceChildren()
     const doubled = form.findDoubledLabels()
     form.showFaults(doubled)
@@ -99,7 +95,12 @@ export function openFormDialog(
       'Another record has the name: ',
       ...inShort(holder),
       '. ',
-      button('Show that record', () => showHolder(holder)),
+      // What was typed stays here.
+      element(
+        'a',
+        { href: app.linkTo({ record: holder.name }), target: '_blank' },
+        'Show it in a new window',
+      ),
     ]
   }
 }

@@ -1,8 +1,8 @@
-import { explain } from './api.ts'
+import { type Call, explain } from './api.ts'
 import type { App } from './app.ts'
 import type { Configuration } from './configuration.ts'
 import { openDialog } from './dialog.ts'
-import { button, element } from './element.ts'
+import { button, type Child, element } from './element.ts'
 import { changesBetween, type FieldChange, type HistoryEntry, verbOf } from './history-entry.ts'
 import { shown } from './shown-text.ts'
 
@@ -12,6 +12,12 @@ const ENTRIES_MAX = 100
 interface History {
   readonly history: readonly HistoryEntry[]
   readonly since?: string
+}
+
+/** @throws As `Api.call`: 404 if no record is known to have had the name. */
+export async function readHistory(app: App, name: string, call: Call = {}): Promise<History> {
+  const answer = await app.api.call(`v1/history/${encodeURIComponent(name)}?limit=${ENTRIES_MAX}`, call)
+  return JSON.parse(answer.text) as History
 }
 
 /** Shows who did what to a record, newest first. */
@@ -26,8 +32,7 @@ export function openHistory(app: App, { name }: Pick<Configuration, 'name'>): vo
 
   async function read() {
     try {
-      const answer = await app.api.call(`v1/history/${encodeURIComponent(name)}?limit=${ENTRIES_MAX}`)
-      const { history, since } = JSON.parse(answer.text) as History
+      const { history, since } = await readHistory(app, name)
       body.replaceChildren(
         element('p', {}, 'Record: ', element('b', {}, shown(name))),
         element('ol', {}, ...history.map(entryOf)),
@@ -47,15 +52,13 @@ export function openHistory(app: App, { name }: Pick<Configuration, 'name'>): vo
 }
 
 function entryOf(entry: HistoryEntry): HTMLElement {
-  return element(
-    'li',
-    {},
-    element('time', { datetime: entry.time, title: entry.time }, formatTime(entry.time)),
-    ' ',
-    ...actorOf(entry),
-    element('b', {}, verbOf(entry)),
-    element('ul', {}, ...changesBetween(entry).map(changeOf)),
-  )
+  return element('li', {}, ...sentenceOf(entry), element('ul', {}, ...changesBetween(entry).map(changeOf)))
+}
+
+/** When somebody did what. */
+export function sentenceOf(entry: HistoryEntry): readonly Child[] {
+  const time = element('time', { datetime: entry.time, title: entry.time }, formatTime(entry.time))
+  return [time, ' ', ...actorOf(entry), element('b', {}, verbOf(entry))]
 }
 
 function actorOf({ by, kind, command }: HistoryEntry): (Node | string)[] {

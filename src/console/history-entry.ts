@@ -48,6 +48,22 @@ export function changesBetween({ event, changed, record }: HistoryEntry): readon
   }))
 }
 
+/** What has become of the record that once had a name. */
+export type Fate = { readonly deleted: HistoryEntry } | { readonly renamed: string }
+
+/**
+ * Finds it in the record's history.
+ *
+ * @param history Newest first, of the last record that had the name.
+ * @returns Undefined if the history does not say.
+ */
+export function fateOf(history: readonly HistoryEntry[]): Fate | undefined {
+  const [newest] = history
+  if (newest?.event === 'configuration_deleted') return { deleted: newest }
+  const name = history.find(({ changed }) => changed?.name !== undefined)?.changed?.name?.after
+  return typeof name === 'string' ? { renamed: name } : undefined
+}
+
 function textOf(value: unknown): string | undefined {
   return value === undefined || value === null ? undefined : String(value)
 }

@@ -7,7 +7,7 @@ const others: readonly Pick<KeyCommand, 'keys' | 'help'>[] = [
   { keys: ['Enter'], help: 'open the record' },
   { keys: ['Esc'], help: 'close a dialogue' },
 ]
-const names: Readonly<Record<string, string>> = { ArrowDown: '↓', ArrowUp: '↑' }
+const names: Readonly<Record<string, string>> = { ArrowDown: '↓', ArrowUp: '↑', Escape: 'Esc' }
 
 /** A single key, and what it does. */
 export interface KeyCommand {

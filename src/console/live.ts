@@ -52,7 +52,7 @@ export class Live {
     return () => void this.#listeners.delete(listener)
   }
 
-  /** @param tag Of the first list that was read, with its quotes; later changes are reported. */
+  /** @param tag Of the first list that was read, with its quotes; changes after it are reported. Empty for those from now on. */
   begin(tag: string): void {
     if (this.#hasBegun) return
     this.#hasBegun = true
@@ -89,7 +89,8 @@ export class Live {
   #open() {
     clearTimeout(this.#timer)
     if (!this.#isLeader || this.#source !== undefined) return
-    const source = new EventSource(this.#api.url(`v1/events?since=${encodeURIComponent(this.#tag)}`))
+    const since = this.#tag === '' ? '' : `?since=${encodeURIComponent(this.#tag)}`
+    const source = new EventSource(this.#api.url(`v1/events${since}`))
     this.#source = source
     source.onopen = () => {
       this.#pauseMs = PAUSE_MS_MIN

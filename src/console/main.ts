@@ -8,8 +8,9 @@ import { type KeyCommand, listenForKeys, openKeysDialog } from './keys.ts'
 import { Live } from './live.ts'
 import { createMenu } from './menu.ts'
 import { Notices } from './notices.ts'
-import { openNewRecord, openRecord } from './record-dialog.ts'
+import { openNewRecord } from './record-dialog.ts'
 import { RecordList } from './record-list.ts'
+import { RecordView } from './record-view.ts'
 import { Session } from './session.ts'
 import { StatusView } from './status-view.ts'
 import { upload } from './upload.ts'
@@ -24,7 +25,7 @@ const broken = element(
 const offline = element('p', { class: 'offline', role: 'alert', hidden: true }, 'Cannot reach the server.')
 const session: Session = new Session(() => {
   menu.update()
-  for (const part of Object.values(parts)) part.takeSession?.()
+  for (const part of [...Object.values(parts), record]) part.takeSession?.()
 })
 const api: Api = new Api(
   new URL('../', document.baseURI),
@@ -37,12 +38,12 @@ const api: Api = new Api(
   upload,
 )
 const live = new Live(api, {
-  reset: () => list.refreshSoon(),
+  reset: () => shown?.refreshSoon?.(),
   connected: (isConnected) => {
     broken.hidden = isConnected
     if (!isConnected) return
     offline.hidden = true
-    list.refreshSoon()
+    shown?.refreshSoon?.()
   },
 })
 const app: App = {
@@ -53,10 +54,10 @@ const app: App = {
   get address() {
     return parseAddress(location.search)
   },
-  get labelsShown() {
-    return list.labels
+  get listed() {
+    return list.records
   },
-  linkTo: (change) => formatAddress({ ...app.address, ...change }),
+  linkTo: (change) => formatAddress({ ...app.address, record: '', ...change }),
   go(change, how = 'push') {
     const url = app.linkTo(change)
     if (how === 'push') history.pushState(null, '', url)
@@ -68,8 +69,8 @@ const app: App = {
 const list = new RecordList(app, {
   begin: (tag) => live.begin(tag),
   add: () => openNewRecord(app),
-  open: (configuration) => openRecord(app, configuration),
 })
+const record = new RecordView(app, () => live.begin(''))
 const menu = createMenu(app, () => openKeysDialog(keys))
 const parts: Record<View, ViewPart> = {
   records: list,
@@ -86,6 +87,8 @@ const keys: readonly KeyCommand[] = [
   { keys: ['n'], help: 'add a record', run: addRecord },
   { keys: ['j', 'ArrowDown'], help: 'next record', run: () => shown === list && list.moveFocus(1) },
   { keys: ['k', 'ArrowUp'], help: 'previous record', run: () => shown === list && list.moveFocus(-1) },
+  { keys: ['e'], help: 'edit the record', run: () => shown === record && record.edit() },
+  { keys: ['Escape'], help: 'back to the list', run: showList },
   { keys: ['?'], help: 'show the keys', run: showKeys },
 ]
 listenForKeys(keys)
@@ -94,14 +97,21 @@ void session.begin(api).then(showAddress)
 
 function showAddress(): void {
   const { address } = app
-  const part = parts[address.view]
-  if (part !== shown) {
-    shown?.hide?.()
+  const part = address.record === '' ? parts[address.view] : record
+  const left = shown
+  // Otherwise it is in the menu or in a dialogue.
+  const { activeElement } = document
+  const hasFocus = activeElement === document.body || main.contains(activeElement)
+  if (part !== left) {
+    left?.hide?.()
     shown = part
     main.replaceChildren(part.dom)
   }
   menu.update()
   part.show(address)
+  if (part === left || left === undefined || !hasFocus) return
+  if (part === record) record.takeFocus()
+  else if (left === record && record.id !== undefined) list.focusRecord(record.id)
 }
 
 /** Links to other addresses of the page need no new page. */
@@ -120,6 +130,12 @@ function focusSearch(): boolean {
   if (shown !== list) return false
   list.search.input.select()
   list.search.input.focus()
+  return true
+}
+
+function showList(): boolean {
+  if (shown !== record) return false
+  app.go({})
   return true
 }
 

@@ -50,7 +50,7 @@ export function createMenu(app: App, showKeys: () => void): { readonly dom: HTML
     account.replaceChildren(
       ...(caller === undefined ? [] : [shown(caller.account), session.mayWrite ? '' : ' · read-only']),
     )
-    document.title = `${address.q || titles[address.view]} – connbook`
+    document.title = `${address.record || address.q || titles[address.view]} – connbook`
   }
 }
 

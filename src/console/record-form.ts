@@ -36,22 +36,17 @@ export class RecordForm {
   readonly #labels = element('div', { class: 'label-rows' })
   readonly #labelFault = element('p', { class: 'fault', id: 'fault-labels' })
   readonly #more: HTMLButtonElement
-  readonly #isReadOnly: boolean
   readonly #suggested: readonly Labels[]
   readonly #keys = element('datalist', { id: 'label-keys' })
   readonly #values = element('datalist', { id: 'label-values' })
   #filled = ''
 
   /** @param suggested Their keys and values are offered. */
-  constructor(
-    draft: Partial<Draft>,
-    { isReadOnly, suggested }: { readonly isReadOnly: boolean; readonly suggested: readonly Labels[] },
-  ) {
-    this.#isReadOnly = isReadOnly
+  constructor(draft: Partial<Draft>, suggested: readonly Labels[]) {
     this.#suggested = suggested
     this.#keys.replaceChildren(...optionsOf(suggested.flatMap((labels) => Object.keys(labels))))
     this.#fields = ofFields(({ name, heading, input }) =>
-      this.#field(name, heading, { ...input, autofocus: name === 'name' && !isReadOnly }),
+      this.#field(name, heading, { ...input, autofocus: name === 'name' }),
     )
     this.#more = button('Add a label', () => this.#addLabel('', '').key.focus(), { class: 'quiet' })
     this.dom = element(
@@ -66,7 +61,7 @@ export class RecordForm {
         this.#keys,
         this.#values,
         this.#labelFault,
-        !isReadOnly && this.#more,
+        this.#more,
       ),
     )
     this.fill(draft)
@@ -128,7 +123,6 @@ export class RecordForm {
       autocomplete: 'off',
       autocapitalize: 'none',
       spellcheck: 'false',
-      readonly: this.#isReadOnly,
       'aria-describedby': fault.id,
       ...attributes,
     })
@@ -148,7 +142,6 @@ export class RecordForm {
         autocomplete: 'off',
         autocapitalize: 'none',
         spellcheck: 'false',
-        readonly: this.#isReadOnly,
       })
       made.value = text
       return made
@@ -173,7 +166,7 @@ export class RecordForm {
         { class: 'label-row' },
         keyInput,
         valueInput,
-        !this.#isReadOnly && button('×', remove, { class: 'quiet', 'aria-label': 'Remove this label' }),
+        button('×', remove, { class: 'quiet', 'aria-label': 'Remove this label' }),
       ),
     }
     this.#labelRows.push(row)

@@ -1,10 +1,11 @@
 import { type Address, concerns, listPath, nextSort, PAGE_RECORDS } from './address.ts'
 import { isAborted, retryAfterOf, tagIn } from './api.ts'
 import type { App, ViewPart } from './app.ts'
-import { type Configuration, configurationsIn, fieldNames, type Labels, ofFields } from './configuration.ts'
+import { type Configuration, configurationsIn, fieldNames, ofFields } from './configuration.ts'
 import { button, element, setText } from './element.ts'
 import { grouped } from './figure-text.ts'
 import { ListState } from './list-state.ts'
+import { mark } from './mark.ts'
 import { RecordRow } from './record-row.ts'
 import { SearchBox } from './search-box.ts'
 import { shown } from './shown-text.ts'
@@ -21,7 +22,6 @@ export interface RecordActions {
   /** Called with the tag of the first list. */
   begin(tag: string): void
   add(): void
-  open(configuration: Configuration): void
 }
 
 /** One page of the records, its order and its search. */
@@ -49,6 +49,8 @@ export class RecordList implements ViewPart {
   #reading: AbortController | undefined
   #tag: string | undefined
   #total = 0
+  /** The record that shall have the focus. */
+  #wanted: number | undefined
   #retry = 0
   #soon = 0
 
@@ -137,9 +139,15 @@ export class RecordList implements ViewPart {
     }, CHANGES_MS)
   }
 
-  /** The labels of each record that it shows. */
-  get labels(): readonly Labels[] {
-    return Array.from(this.#rows.values(), ({ configuration }) => configuration.labels ?? {})
+  /** The records that it shows. */
+  get records(): readonly Configuration[] {
+    return Array.from(this.#rows.values(), ({ configuration }) => configuration)
+  }
+
+  /** Moves the focus to a record; or once the list is read, unless somebody has moved it by then. */
+  focusRecord(id: number): void {
+    this.#wanted = id
+    this.#focusWanted()
   }
 
   /** Moves the focus by rows; begins at the first. */
@@ -197,7 +205,7 @@ export class RecordList implements ViewPart {
   #markGone(): boolean {
     const gone = [...this.#rows].filter(([id]) => this.#removed.has(id))
     this.#removed.clear()
-    for (const [, row] of gone) row.mark('gone')
+    for (const [, row] of gone) mark(row.dom, 'gone')
     return gone.length > 0
   }
 
@@ -208,9 +216,9 @@ export class RecordList implements ViewPart {
     this.#rows.clear()
     for (const configuration of configurations) {
       const known = gone.get(configuration.id)
-      const row = known ?? new RecordRow(this.#app, configuration, this.#actions.open)
+      const row = known ?? new RecordRow(this.#app, configuration)
       // Others only moved here from another page.
-      if (known === undefined && isSamePage && configuration.id >= this.#addedFrom) row.mark('added')
+      if (known === undefined && isSamePage && configuration.id >= this.#addedFrom) mark(row.dom, 'added')
       known?.update(configuration)
       gone.delete(configuration.id)
       this.#rows.set(configuration.id, row)
@@ -227,6 +235,15 @@ export class RecordList implements ViewPart {
     // To move a row takes the focus from it.
     if (focused instanceof HTMLElement && this.#body.contains(focused)) focused.focus({ preventScroll: true })
     if (lost !== undefined) [...this.#rows.values()].at(Math.min(lost, this.#rows.size - 1))?.opener.focus()
+    this.#focusWanted()
+    this.#wanted = undefined
+  }
+
+  #focusWanted() {
+    const row = this.#wanted === undefined ? undefined : this.#rows.get(this.#wanted)
+    if (row === undefined || !document.activeElement?.contains(this.dom)) return
+    this.#wanted = undefined
+    row.opener.focus()
   }
 
   #showOrder({ sort }: Address) {

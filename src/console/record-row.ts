@@ -1,27 +1,25 @@
 import type { App } from './app.ts'
-import { type Configuration, fieldNames, type Labels, ofFields } from './configuration.ts'
+import { type Configuration, fieldNames, ofFields } from './configuration.ts'
 import { copyButton, copyIcon } from './copy-button.ts'
 import { sshLine } from './copy-lines.ts'
-import { button, element } from './element.ts'
+import { element } from './element.ts'
+import { labelLinks } from './label-links.ts'
+import { mark } from './mark.ts'
 import { shown } from './shown-text.ts'
-
-/** How long a row shows that it has changed. */
-const MARKED_MS = 4_000
 
 /** A row of the list, for one record as long as it is shown. */
 export class RecordRow {
   readonly dom: HTMLTableRowElement
-  /** Its first control: opens the record. */
-  readonly opener: HTMLButtonElement
+  /** Its first control: leads to the record. */
+  readonly opener = element('a', { class: 'opener' })
   readonly #app: App
   readonly #cells = ofFields(({ name }) => element('td', { class: name }))
   readonly #labels = element('td', { class: 'labels' })
   #configuration: Configuration
 
-  constructor(app: App, configuration: Configuration, open: (configuration: Configuration) => void) {
+  constructor(app: App, configuration: Configuration) {
     this.#app = app
     this.#configuration = configuration
-    this.opener = button('', () => open(this.#configuration), { class: 'opener' })
     this.#cells.name.append(this.opener)
     const copy = copyButton(app, copyIcon(), () => sshLine(this.#configuration), 'the ssh line')
     this.dom = element(
@@ -43,17 +41,19 @@ export class RecordRow {
     if (JSON.stringify(configuration) === JSON.stringify(this.#configuration)) return
     this.#configuration = configuration
     this.#fill()
-    this.mark('changed')
+    mark(this.dom, 'changed')
   }
 
   /** Has the links lead from the present address. */
   updateLinks(): void {
-    this.#labels.replaceChildren(...labelLinks(this.#app, this.#configuration.labels ?? {}))
-  }
-
-  mark(how: 'changed' | 'added' | 'gone'): void {
-    this.dom.dataset.mark = how
-    setTimeout(() => delete this.dom.dataset.mark, MARKED_MS)
+    const app = this.#app
+    const { name, labels = {} } = this.#configuration
+    this.opener.href = app.linkTo({ record: name })
+    // Each leads to the records that have the label, too.
+    const filters = (label: readonly [string, string]) => [...app.address.filters, label]
+    this.#labels.replaceChildren(
+      ...labelLinks(labels, (label) => app.linkTo({ filters: filters(label), page: 0 })),
+    )
   }
 
   #fill() {
@@ -63,18 +63,4 @@ export class RecordRow {
     }
     this.updateLinks()
   }
-}
-
-/** Each leads to the records that have the label, too. */
-function labelLinks(app: App, labels: Labels): HTMLElement[] {
-  return Object.entries(labels).map(([key, value]) => {
-    const filters = [...app.address.filters, ['label', `${key}=${value}`] as const]
-    return element(
-      'a',
-      { class: 'label', href: app.linkTo({ filters, page: 0 }), title: 'Show only records with this label' },
-      key,
-      value !== '' && '=',
-      value !== '' && shown(value),
-    )
-  })
 }

@@ -88,16 +88,16 @@ describe('checkConsoleSize', () => {
   it('takes the console as it is, and one that is as large as it may be', async () => {
     checkConsoleSize(await makeConsole())
     checkConsoleSize([fileOf(CONSOLE_BYTES_MAX - 1, 1), fileOf(1, CONSOLE_GZIP_BYTES_MAX - 1)])
-    assert.deepEqual([CONSOLE_BYTES_MAX, CONSOLE_GZIP_BYTES_MAX], [81_920, 25_600])
+    assert.deepEqual([CONSOLE_BYTES_MAX, CONSOLE_GZIP_BYTES_MAX], [133_120, 43_008])
   })
 
   it('refuses one that is larger, and says by how much', () => {
-    const limits = 'and may have 81920 and 25600; make src/console smaller, then build again'
+    const limits = 'and may have 133120 and 43008; make src/console smaller, then build again'
     assert.throws(() => checkConsoleSize([fileOf(CONSOLE_BYTES_MAX, 1), fileOf(1, 1)]), {
-      message: `Cannot use the console: it has 81921 bytes and 2 as gzip, ${limits}`,
+      message: `Cannot use the console: it has 133121 bytes and 2 as gzip, ${limits}`,
     })
     assert.throws(() => checkConsoleSize([fileOf(1, CONSOLE_GZIP_BYTES_MAX + 1)]), {
-      message: `Cannot use the console: it has 1 bytes and 25601 as gzip, ${limits}`,
+      message: `Cannot use the console: it has 1 bytes and 43009 as gzip, ${limits}`,
     })
   })
 })

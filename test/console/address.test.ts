@@ -12,6 +12,7 @@ import {
 
 const there: Address = {
   view: 'records',
+  record: '',
   q: 'a&b=ü ',
   sort: '-port',
   page: 3,
@@ -24,7 +25,11 @@ const there: Address = {
 
 describe('the address of the console', () => {
   it('is read as it was written', () => {
-    for (const address of [home, there, { ...home, view: 'status' as const }])
+    const others: Address[] = [
+      { ...home, view: 'status' },
+      { ...there, record: '../a&b=ü \u202e' },
+    ]
+    for (const address of [home, there, ...others])
       assert.deepEqual(parseAddress(formatAddress(address)), address)
   })
 

@@ -1,7 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { changesBetween, verbOf } from '../../src/console/history-entry.ts'
+import { changesBetween, fateOf, verbOf } from '../../src/console/history-entry.ts'
 
 const record = { id: 1, name: 'a', hostname: 'h', port: 22, username: 'u', labels: { env: '' } }
 const fields = [
@@ -37,6 +37,20 @@ describe('an entry of the history', () => {
       { field: 'labels.a', before: undefined, after: '' },
       { field: 'labels.b', before: 'x', after: undefined },
     ])
+  })
+
+  it('says what has become of a record', () => {
+    const changed = (field: string, after: string) => ({
+      time: '',
+      event: 'configuration_modified',
+      changed: { [field]: { before: 'x', after } },
+    })
+    const added = { time: '', event: 'configuration_added', record }
+    const deleted = { time: '', event: 'configuration_deleted', record }
+    assert.deepEqual(fateOf([deleted, changed('name', 'b'), added]), { deleted })
+    const renamed = [changed('port', '1'), changed('name', 'c'), changed('name', 'b'), added]
+    assert.deepEqual(fateOf(renamed), { renamed: 'c' })
+    for (const history of [[], [added], [changed('port', '1')]]) assert.equal(fateOf(history), undefined)
   })
 
   it('keeps the name of an event that it does not know', () => {

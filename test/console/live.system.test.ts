@@ -12,6 +12,7 @@ import { openConsole } from './support/browser.ts'
 import { noChromium } from './support/chromium.ts'
 import { type ConsoleServer, startConsoleServer } from './support/console-server.ts'
 import { logIn } from './support/log-in.ts'
+import { backToList, editRecord, openRecord } from './support/record-page.ts'
 import { showsNames } from './support/shows-names.ts'
 
 async function streamsOf(server: ConsoleServer): Promise<number> {
@@ -60,7 +61,7 @@ describe("others' changes in the console", { skip: noChromium }, () => {
     await hasStreams(server, 1)
     const [marks, marksOfSecond] = [await watchMarks(first), await watchMarks(second)]
 
-    await first.getByRole('button', { name: 'c', exact: true }).focus()
+    await first.getByRole('link', { name: 'c', exact: true }).focus()
     await server.api('POST', '/configurations/', { body: draft('a') })
     await showsNames(first, ['a', 'b', 'c'])
     assert.deepEqual(await marks(), ['a added'])
@@ -131,7 +132,7 @@ describe("others' changes in the console", { skip: noChromium }, () => {
     await hasStreams(server, 1)
     const marks = await watchMarks(page)
     await server.api('DELETE', '/configurations/m07')
-    await page.getByRole('button', { name: 'm50', exact: true }).waitFor()
+    await page.getByRole('link', { name: 'm50', exact: true }).waitFor()
     assert.deepEqual(await marks(), ['m07 gone'])
   })
 
@@ -141,7 +142,7 @@ describe("others' changes in the console", { skip: noChromium }, () => {
     const page = await openConsole(t, { server, isHurried: true, viewport: { width: 1280, height: 500 } })
     await logIn(page, admin.username, admin.password)
     await page.getByText('1–49 of 49').waitFor()
-    const read = page.getByRole('button', { name: 'm40', exact: true })
+    const read = page.getByRole('link', { name: 'm40', exact: true })
     await read.scrollIntoViewIfNeeded()
     const before = await read.boundingBox()
     await server.api('POST', '/configurations/', { body: draft('a') })
@@ -202,7 +203,7 @@ describe('two people who change one record', { skip: noChromium }, () => {
       assert.equal((await server.api('PATCH', '/configurations/a', { body: { username: name } })).status, 200)
     const shownRecord = async () => recordsIn(await server.api('GET', '/configurations/a'))[0]
 
-    await page.getByRole('button', { name: 'a', exact: true }).click()
+    await editRecord(page, 'a')
     await username.fill('mine')
     await theirs('theirs1')
     await page.getByText('Somebody has changed this record. Save shows both versions.').waitFor()
@@ -228,7 +229,7 @@ describe('two people who change one record', { skip: noChromium }, () => {
     await page.getByText('Changed a').waitFor()
     assert.equal((await shownRecord())?.username, 'mine again')
 
-    await page.getByRole('button', { name: 'a', exact: true }).click()
+    await page.getByRole('button', { name: 'Edit', exact: true }).click()
     await theirs('theirs4')
     await eventually(
       'the untouched form shows what is there',
@@ -244,22 +245,21 @@ describe('two people who change one record', { skip: noChromium }, () => {
     const page = await openConsole(t, { server })
     await logIn(page, admin.username, admin.password)
     const username = page.getByRole('textbox', { name: 'Username', exact: true })
-    const open = () => page.getByRole('button', { name: 'a', exact: true }).click()
-    const opener = page.getByRole('button', { name: 'a', exact: true, includeHidden: true })
-    await open()
+    const second = await page.context().newPage()
+    await second.goto(`${server.url}/console/`)
+    await showsNames(second, ['a', 'b'])
+    const fact = (text: string) => page.locator('.lines').getByText(text, { exact: true })
+    await editRecord(page, 'a')
     await server.api('PATCH', '/configurations/a', { body: { username: 'theirs' } })
-    await page.locator('.lines').getByText('theirs@').first().waitFor()
+    await fact('theirs').waitFor()
     assert.equal(await username.inputValue(), 'theirs')
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
-    // A form that begins with the row of before takes the change for somebody's who was faster.
-    await page.locator('.records').getByText('theirs', { exact: true }).waitFor()
 
     for (const [button, said] of [
       ['Save', 'Changed a'],
       ['Delete', 'Deleted a'],
     ] as const) {
-      await open()
       const answered = Promise.withResolvers<void>()
       await page.route('**/configurations/a', async (route) => {
         if (route.request().method() === 'GET') return route.fallback()
@@ -267,19 +267,18 @@ describe('two people who change one record', { skip: noChromium }, () => {
         await answered.promise
         await route.fulfill({ response })
       })
-      if (button === 'Save') await username.fill('mine')
-      else await page.getByRole('button', { name: 'Delete…' }).click()
+      if (button === 'Save') {
+        await page.keyboard.press('e')
+        await username.fill('mine')
+      } else await page.getByRole('button', { name: 'Delete…' }).click()
       await page.getByRole('button', { name: button, exact: true }).click()
       // The change shows before its answer is here.
-      if (button === 'Save') await page.locator('.records').getByText('mine', { exact: true }).waitFor()
-      else
-        await page
-          .locator('.records tbody tr:not([data-mark=gone])')
-          .filter({ has: opener })
-          .waitFor({ state: 'detached' })
-      assert.deepEqual(await page.locator('dialog [role=alert]').allInnerTexts(), [''])
+      if (button === 'Save') await fact('mine').waitFor()
+      else await showsNames(second, ['b'])
+      assert.deepEqual(await page.locator('[role=alert]:visible').allInnerTexts(), [])
       answered.resolve()
       await page.getByText(said).waitFor()
+      assert.equal(await page.getByText(/Somebody|There is no record/).count(), 0)
       await page.unrouteAll({ behavior: 'wait' })
     }
   })
@@ -289,8 +288,10 @@ describe('two people who change one record', { skip: noChromium }, () => {
     const page = await openConsole(t, { server, expected: { statuses: [412] } })
     await page.route('**/v1/events*', () => {})
     await logIn(page, admin.username, admin.password)
+    await openRecord(page, 'a')
+    await page.getByRole('button', { name: 'Edit', exact: true }).waitFor()
     const read = page.waitForResponse('**/configurations/a')
-    await page.getByRole('button', { name: 'a', exact: true }).click()
+    await page.keyboard.press('e')
     await read
     await page.getByRole('textbox', { name: 'Username', exact: true }).fill('mine')
     await server.api('PATCH', '/configurations/a', { body: { username: 'theirs', port: 7 } })
@@ -314,8 +315,8 @@ describe('two people who change one record', { skip: noChromium }, () => {
       await held.promise
       await route.continue()
     })
+    await openRecord(page, 'a')
     const read = page.waitForResponse('**/configurations/a')
-    await page.getByRole('button', { name: 'a', exact: true }).click()
     const remove = page.getByRole('button', { name: 'Delete…' })
     await remove.click()
     await remove.click()
@@ -328,10 +329,14 @@ describe('two people who change one record', { skip: noChromium }, () => {
     assert.equal(await page.getByRole('dialog', { name: 'Delete a record' }).count(), 1)
     await page.getByRole('button', { name: 'Cancel' }).click()
 
+    await page.keyboard.press('e')
     await page.getByRole('textbox', { name: 'Username', exact: true }).fill('typed')
     await server.api('PATCH', '/configurations/a', { body: { username: 'theirs' } })
+    let isThere = true
     await page.route('**/configurations/a', async (route) => {
-      if (route.request().method() === 'GET') await server.api('DELETE', '/configurations/a')
+      const isFirst = isThere && route.request().method() === 'GET'
+      isThere &&= !isFirst
+      if (isFirst) await server.api('DELETE', '/configurations/a')
       await route.continue()
     })
     await page.getByRole('button', { name: 'Save' }).click()
@@ -346,7 +351,7 @@ describe('two people who change one record', { skip: noChromium }, () => {
     const page = await openConsole(t, { server, expected: { statuses: [404, 412] } })
     await logIn(page, admin.username, admin.password)
     const username = page.getByRole('textbox', { name: 'Username', exact: true })
-    await page.getByRole('button', { name: 'a', exact: true }).click()
+    await editRecord(page, 'a')
     await username.fill('typed')
     await server.api('DELETE', '/configurations/a')
     await page.getByText('Somebody has deleted this record.').waitFor()
@@ -355,7 +360,8 @@ describe('two people who change one record', { skip: noChromium }, () => {
     await page.getByText('Added a').waitFor()
     assert.equal(recordsIn(await server.api('GET', '/configurations/a'))[0]?.username, 'typed')
 
-    await page.getByRole('button', { name: 'b', exact: true }).click()
+    await backToList(page)
+    await editRecord(page, 'b')
     await username.fill('typed')
     await server.api('PATCH', '/configurations/b', { body: { name: 'renamed' } })
     await page.getByText('Somebody has changed this record.').waitFor()
@@ -365,7 +371,6 @@ describe('two people who change one record', { skip: noChromium }, () => {
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Changed renamed').waitFor()
 
-    await page.getByRole('button', { name: 'renamed', exact: true }).click()
     await page.getByRole('button', { name: 'Delete…' }).click()
     await page.getByText('This deletes renamed (typed@').waitFor()
     await server.api('PATCH', '/configurations/renamed', { body: { username: 'other' } })

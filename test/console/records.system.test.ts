@@ -9,6 +9,7 @@ import { openConsole } from './support/browser.ts'
 import { noChromium } from './support/chromium.ts'
 import { reader, startConsoleServer } from './support/console-server.ts'
 import { logIn } from './support/log-in.ts'
+import { backToList, editRecord, openRecord } from './support/record-page.ts'
 import { showsNames } from './support/shows-names.ts'
 
 const names = (page: Page) => page.locator('td.name').allTextContents()
@@ -255,17 +256,20 @@ describe('a record in the console', { skip: noChromium }, () => {
     await showsNames(page, ['new', 'taken'])
     await page.getByText('Added new').waitFor()
 
-    await page.getByRole('button', { name: 'new', exact: true }).click()
+    await editRecord(page, 'new')
     await field('Name').fill('renamed')
     await page.getByRole('combobox', { name: 'Value', exact: true }).fill('')
     await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('heading', { name: 'renamed', exact: true }).waitFor()
+    assert.equal(new URL(page.url()).search, '?record=renamed')
+    await backToList(page)
     await showsNames(page, ['renamed', 'taken'])
     const answer = await server.api('GET', '/configurations/renamed')
     assert.deepEqual(recordsIn(answer), [
       { id: 2, ...record('renamed', 22, { env: '' }), hostname: 'new.example.net' },
     ])
 
-    await page.getByRole('button', { name: 'renamed', exact: true }).click()
+    await openRecord(page, 'renamed')
     await page.getByRole('button', { name: 'History' }).click()
     await page.getByText('changed it').waitFor()
     assert.match(
@@ -306,12 +310,15 @@ describe('a record in the console', { skip: noChromium }, () => {
     await page.getByText('read-only').waitFor()
     assert.equal(await page.getByRole('button', { name: 'Add', exact: true }).count(), 0)
     await page.keyboard.press('n')
-    await page.getByRole('button', { name: 'record-1', exact: true }).click()
-    await page.getByRole('dialog').waitFor()
-    for (const name of ['Save', 'Delete…', 'Add a label'])
+    await openRecord(page, 'record-1')
+    await page.getByRole('button', { name: 'Copy ssh' }).waitFor()
+    for (const name of ['Edit', 'Duplicate', 'Delete…'])
       assert.equal(await page.getByRole('button', { name, exact: true }).count(), 0, name)
-    assert.equal(await page.getByRole('textbox', { name: 'Name', exact: true }).getAttribute('readonly'), '')
+    await page.keyboard.press('e')
+    assert.equal(await page.getByRole('dialog').count(), 0)
     await assertAccessible(page)
+    await page.getByRole('button', { name: 'History' }).click()
+    await page.getByRole('dialog', { name: 'History' }).waitFor()
   })
 
   it('shows hostile values as text', async (t) => {
@@ -338,7 +345,11 @@ describe('a record in the console', { skip: noChromium }, () => {
       hostile.map((name) => name.replace('\u202e', 'U+202E')),
     )
     for (const [place, name] of hostile.entries()) {
-      await page.locator('tbody tr').nth(place).getByRole('button').first().click()
+      await page.locator('tbody tr').nth(place).getByRole('link').first().click()
+      const heading = page.getByRole('heading', { level: 2 })
+      assert.equal(await heading.innerText(), name.replace('\u202e', 'U+202E'))
+      assert.equal(new URL(page.url()).searchParams.get('record'), name)
+      await page.keyboard.press('e')
       const field = page.getByRole('textbox', { name: 'Name', exact: true })
       assert.equal(await field.inputValue(), name)
       await page.getByRole('textbox', { name: 'Hostname', exact: true }).fill(`h${place}`)
@@ -346,6 +357,7 @@ describe('a record in the console', { skip: noChromium }, () => {
       await page.getByRole('dialog').waitFor({ state: 'detached' })
       const said = await page.locator('.notices').innerText()
       assert.equal(said, `Changed ${name.replace('\u202e', 'U+202E')}`)
+      await backToList(page)
     }
     await showsNames(
       page,
@@ -360,16 +372,16 @@ describe('a record in the console', { skip: noChromium }, () => {
     assert.equal(await page.evaluate('document.documentElement.scrollWidth <= 320'), true)
   })
 
-  it('duplicates a record with what was typed, and offers the labels of those that are shown', async (t) => {
+  it('is duplicated, and the form offers the labels of those that are listed', async (t) => {
     const labels = { env: 'prod', role: 'web' }
     const server = await startConsoleServer(t, { records: [{ ...record('web1', 2222), labels }] })
     const page = await openConsole(t, { server })
     await logIn(page, admin.username, admin.password)
-    await page.getByRole('button', { name: 'web1', exact: true }).click()
-    await page.getByLabel('Port').fill('2223')
+    await openRecord(page, 'web1')
     await page.getByRole('button', { name: 'Duplicate' }).click()
     const dialog = page.getByRole('dialog', { name: 'Add a record' })
     assert.equal(await dialog.getByLabel('Name', { exact: true }).inputValue(), 'web1-copy')
+    await dialog.getByLabel('Port').fill('2223')
     await dialog.getByRole('button', { name: 'Add a label' }).click()
     const offered = (id: string) =>
       dialog
@@ -385,6 +397,7 @@ describe('a record in the console', { skip: noChromium }, () => {
     await assertAccessible(page)
     await dialog.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Added web1-copy').waitFor()
+    await page.getByRole('heading', { name: 'web1-copy', exact: true }).waitFor()
     const answer = await server.api('GET', '/configurations/?sort=name')
     assert.deepEqual(
       recordsIn(answer).map(({ name, port, labels }) => [name, port, labels]),
@@ -405,7 +418,7 @@ describe('a record in the console', { skip: noChromium }, () => {
       await page.evaluate('navigator.clipboard.readText()'),
       'ssh -p 2222 -- deploy@web1.example.net',
     )
-    await page.getByRole('button', { name: 'web1', exact: true }).click()
+    await openRecord(page, 'web1')
     await page.getByRole('button', { name: 'Copy curl' }).click()
     await page.getByText('Copied: curl').waitFor()
     assert.equal(

@@ -9,6 +9,7 @@ import { openConsole } from './support/browser.ts'
 import { noChromium } from './support/chromium.ts'
 import { reader, startConsoleServer } from './support/console-server.ts'
 import { logIn, sendLogIn } from './support/log-in.ts'
+import { editRecord } from './support/record-page.ts'
 import { showsNames } from './support/shows-names.ts'
 
 describe('a login in the console', { skip: noChromium }, () => {
@@ -56,7 +57,7 @@ describe('a login in the console', { skip: noChromium }, () => {
     const server = await startConsoleServer(t, { records: 1 })
     const page = await openConsole(t, { server, expected: { statuses: [403] } })
     await logIn(page, admin.username, admin.password)
-    await page.getByRole('button', { name: 'record-1', exact: true }).click()
+    await editRecord(page, 'record-1')
     await page.getByRole('textbox', { name: 'Username' }).fill('typed')
     const passwd = ['user', 'passwd', admin.username, '--data', server.folder]
     assert.equal((await runCommand(passwd, { input: 'another password\n' })).code, 0)
@@ -108,7 +109,7 @@ describe('a login in the console', { skip: noChromium }, () => {
     const server = await startConsoleServer(t, { records: 1 })
     const page = await openConsole(t, { server, expected: { statuses: [403] } })
     await logIn(page, admin.username, admin.password)
-    await page.getByRole('button', { name: 'record-1', exact: true }).click()
+    await editRecord(page, 'record-1')
     await page.getByRole('textbox', { name: 'Username' }).fill('typed')
     await page.context().clearCookies()
     await page.getByRole('button', { name: 'Save' }).click()

@@ -10,6 +10,7 @@ import { openConsole } from './support/browser.ts'
 import { noChromium } from './support/chromium.ts'
 import { startConsoleServer } from './support/console-server.ts'
 import { logIn } from './support/log-in.ts'
+import { backToList, editRecord } from './support/record-page.ts'
 
 const problem = (status: number, code: string, detail: string, headers: Record<string, string> = {}) => ({
   status,
@@ -30,10 +31,17 @@ describe('the console by keyboard alone', { skip: noChromium }, () => {
     await page.keyboard.press('k')
     assert.equal(await focused(), 'record-1')
     await page.keyboard.press('Enter')
-    await page.getByRole('dialog').waitFor()
+    await page.getByRole('heading', { name: 'record-1', exact: true }).waitFor()
+    assert.equal(await focused(), 'record-1')
+    assert.equal(await page.evaluate('document.activeElement.localName'), 'h2')
+    await page.keyboard.press('e')
+    await page.getByRole('dialog', { name: 'Edit a record' }).waitFor()
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.keyboard.press('Escape')
+    await page.getByText('1–3 of 3').waitFor()
     assert.equal(await focused(), 'record-1')
+    assert.equal(await page.evaluate('document.activeElement.localName'), 'a')
 
     await page.keyboard.press('/')
     await page.keyboard.type('njk')
@@ -79,7 +87,7 @@ describe('the focus in the console', { skip: noChromium }, () => {
     assert.equal(await press('link', 'Remove the filter', /1–50 of 120$/), 'main')
     await page.getByRole('searchbox').fill('nothing')
     assert.equal(await press('link', 'Show all records', /1–50 of 120$/), 'main')
-    await press('button', 'r104', 'Change a record')
+    await press('link', 'r104', 'Back to the list')
     await page.getByRole('button', { name: 'Delete…' }).press('Enter')
     assert.equal(await press('button', /^Delete$/, /1–50 of 119$/), 'r105')
   })
@@ -88,7 +96,8 @@ describe('the focus in the console', { skip: noChromium }, () => {
     const server = await startConsoleServer(t, { records: 1 })
     const page = await openConsole(t, { server })
     await logIn(page, admin.username, admin.password)
-    await page.getByRole('button', { name: 'record-1', exact: true }).press('Enter')
+    await page.keyboard.press('j')
+    await page.keyboard.press('n')
     await page.getByRole('dialog').waitFor()
     // The browser tells of the end only with its next picture.
     await page.evaluate(`new Promise((resolve) => {
@@ -106,7 +115,7 @@ describe('the focus in the console', { skip: noChromium }, () => {
     const page = await openConsole(t, { server, expected: { statuses: [502, 507] } })
     await logIn(page, admin.username, admin.password)
     const focused = () => page.evaluate<string>('document.activeElement.textContent')
-    await page.getByRole('button', { name: 'record-1', exact: true }).press('Enter')
+    await editRecord(page, 'record-1')
     await page.getByRole('textbox', { name: 'Username' }).fill('typed')
     await page.route('**/configurations/record-1', (route) =>
       route.fulfill(problem(507, 'storage_full', 'The disk is full')),
@@ -116,6 +125,8 @@ describe('the focus in the console', { skip: noChromium }, () => {
     await eventually('Save has the focus', async () => (await focused()) === 'Save')
     await page.keyboard.press('Escape')
     await page.getByRole('button', { name: 'Drop it' }).click()
+    await page.unrouteAll({ behavior: 'wait' })
+    await backToList(page)
 
     let asked = 0
     await page.route('**/configurations/?*', async (route) => {
@@ -171,7 +182,7 @@ describe('a server in trouble', { skip: noChromium }, () => {
       expected: { statuses: [413, 429, 503, 507], hasLostConnections: true },
     })
     await logIn(page, admin.username, admin.password)
-    await page.getByRole('button', { name: 'record-1', exact: true }).click()
+    await editRecord(page, 'record-1')
     const username = page.getByRole('textbox', { name: 'Username', exact: true })
     await username.fill('typed')
     const troubles = [

@@ -56,11 +56,19 @@ export const views: Record<string, View> = {
     await page.getByRole('dialog').waitFor()
   },
   record: async (page) => {
-    await page.getByRole('button', { name: /^a name of many words/ }).click()
+    await openLongRecord(page)
+  },
+  edit: async (page) => {
+    await openLongRecord(page)
+    await page.getByRole('button', { name: 'Edit', exact: true }).click()
     await page.getByRole('dialog').waitFor()
   },
+  'record-gone': async (page) => {
+    await page.goto(new URL('?record=nothing', page.url()).href)
+    await page.getByText('There is no record nothing.').waitFor()
+  },
   history: async (page) => {
-    await page.getByRole('button', { name: /^a name of many words/ }).click()
+    await openLongRecord(page)
     await page.getByRole('button', { name: 'History' }).click()
     await page.getByText(/History goes back to|No record/).waitFor()
   },
@@ -78,6 +86,11 @@ export const views: Record<string, View> = {
 }
 
 type View = (page: Page) => Promise<void>
+
+async function openLongRecord(page: Page): Promise<void> {
+  await page.getByRole('link', { name: /^a name of many words/ }).click()
+  await page.getByRole('button', { name: 'Delete…' }).waitFor()
+}
 
 /** Makes the window narrower or wider, and asserts that it need not be scrolled sideways. */
 export async function assertFits(page: Page, width: number, view: string): Promise<void> {
