@@ -29,6 +29,9 @@ const DESCRIPTION = [
   'a browser and to scripts with tokens. The same executable is the client.',
 ]
 
+/** For `ansible -i`, which runs such a file. */
+const INVENTORY_SCRIPT = '#!/bin/sh\nexec connbook inventory "$@"\n'
+
 /** What lintian finds, and why it stays so. */
 const OVERRIDES = [
   ['Node is one program with its libraries inside', 'embedded-library'],
@@ -65,6 +68,7 @@ export async function makeDeb({ executable, license, notices, version: release, 
   await write('usr/bin/connbook', await readFile(executable), 0o755)
   await write(`usr/lib/systemd/system/${unitName}`, await unitText())
   await write('etc/default/connbook', defaults)
+  await write('usr/share/connbook/inventory', INVENTORY_SCRIPT, 0o755)
   await write('usr/share/doc/connbook/copyright', debianCopyright(license, notices))
   await write('usr/share/lintian/overrides/connbook', overrides())
   for (const [path, text] of await completionsAndPages()) await write(path, text)

@@ -103,6 +103,15 @@ export const clientOptionSpecs = {
     placeholder: 'QUERY',
     help: "only records that the list's own query keeps, such as 'label=env=prod&prefix=db-'",
   },
+  list: {
+    flag: '--list',
+    help: 'all hosts, with their variables and groups',
+  },
+  inventoryHost: {
+    flag: '--host',
+    placeholder: 'NAME',
+    help: 'the variables of one host',
+  },
   /** A filter. */
   named: {
     flag: '--name',

@@ -9,6 +9,7 @@ import { completionCommand } from './completion.ts'
 import { exportCommand } from './export.ts'
 import { healthcheckCommand } from './healthcheck.ts'
 import { importCommand } from './import.ts'
+import { inventoryCommand } from './inventory.ts'
 import { keysCommands } from './keys.ts'
 import { manCommandOf } from './man.ts'
 import { openApiCommand } from './openapi.ts'
@@ -44,6 +45,7 @@ export const commands: readonly Command[] = [
   ...clientCommands,
   ...keysCommands,
   exportCommand,
+  inventoryCommand,
   importCommand,
   backupCommand,
   restoreCommand,

@@ -7,6 +7,8 @@ export interface ExportFormat {
   readonly fileName: string
   /** The kind that the tool is for: records that say another one are not meant. */
   readonly kind?: ToolKind
+  /** Whether the format is for a record at all; without it, it is for all of the kind. */
+  isMeant?(record: Configuration): boolean
   /** Text before, between and after the records. */
   readonly start?: string
   readonly between?: string

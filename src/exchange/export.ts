@@ -186,10 +186,17 @@ function obstacleOf(
   return clashes.has(key) ? `would be ${key} like another one` : undefined
 }
 
-/** The records that a format is for: all but those that say another kind, of those that the filter keeps. */
-function matcherFor({ kind }: ExportFormat, { matches, hasLabels }: ExportedRecords): Matcher | undefined {
-  if (kind === undefined || !hasLabels) return matches
-  return (record) => (kindOf(record.labels) ?? kind) === kind && (matches === undefined || matches(record))
+/** The records that a format is for, of those that the filter keeps. */
+function matcherFor(
+  { kind, isMeant }: ExportFormat,
+  { matches, hasLabels }: ExportedRecords,
+): Matcher | undefined {
+  const isOfKind =
+    kind === undefined || !hasLabels
+      ? undefined
+      : (record: Configuration) => (kindOf(record.labels) ?? kind) === kind
+  const all = [isOfKind, isMeant, matches].filter((each) => each !== undefined)
+  return all.length < 2 ? all[0] : (record) => all.every((each) => each(record))
 }
 
 /** The format as these records need it. */

@@ -29,7 +29,28 @@ const exportParameters: readonly Parameter[] = [
 
 const exportContent: Content = {
   ...Object.fromEntries(Object.values(exportFormats).map(({ mediaType }) => [essenceOf(mediaType), text])),
-  [essenceOf(exportFormats.json.mediaType)]: refTo('Configurations'),
+  [essenceOf(exportFormats.json.mediaType)]: {
+    description: 'With `json` the list, with `ansible-json` an inventory, with `prometheus-sd` targets.',
+    anyOf: [
+      refTo('Configurations'),
+      {
+        type: 'object',
+        required: ['_meta', 'all'],
+        properties: { _meta: { type: 'object' }, all: { type: 'object' } },
+      },
+      {
+        type: 'array',
+        items: {
+          type: 'object',
+          required: ['targets', 'labels'],
+          properties: {
+            targets: { type: 'array', items: { type: 'string' } },
+            labels: { type: 'object', additionalProperties: { type: 'string' } },
+          },
+        },
+      },
+    ],
+  },
 }
 
 /** The records, or those that filters keep, in the format of another tool. */

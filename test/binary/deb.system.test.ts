@@ -90,7 +90,7 @@ describe('the package for Debian', { skip: missing('dpkg-deb') }, () => {
     for (const [mode, owner, , , , path = ''] of rows) {
       const expected = path.endsWith('/')
         ? 'drwxr-xr-x'
-        : path === './usr/bin/connbook'
+        : ['./usr/bin/connbook', './usr/share/connbook/inventory'].includes(path)
           ? '-rwxr-xr-x'
           : '-rw-r--r--'
       assert.deepEqual([mode, owner], [expected, 'root/root'], path)
@@ -99,6 +99,7 @@ describe('the package for Debian', { skip: missing('dpkg-deb') }, () => {
     for (const path of [
       'etc/default/connbook',
       'usr/lib/systemd/system/connbook.service',
+      'usr/share/connbook/inventory',
       'usr/share/man/man1/connbook-ls.1.gz',
       'usr/share/man/man7/connbook-backup.7.gz',
       'usr/share/bash-completion/completions/connbook',

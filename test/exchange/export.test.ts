@@ -1,7 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ANSIBLE_GROUPS_MAX } from '../../src/exchange/ansible-format.ts'
+import { ANSIBLE_GROUPS_MAX } from '../../src/exchange/ansible-inventory.ts'
 import { exportPieces, summarizeExport } from '../../src/exchange/export.ts'
 import { type ExportFormatName, exportFormatNames, exportFormats } from '../../src/exchange/export-formats.ts'
 import { STREAM_PIECE_CHARACTERS } from '../../src/limits.ts'
@@ -33,6 +33,15 @@ describe('an export', () => {
       'all:\n  hosts:\n' +
       '    "db/main":\n      ansible_host: "2001:db8::7"\n      ansible_port: 5432\n      ansible_user: "it\'s \\"me\\""\n' +
       '    "web 1":\n      ansible_host: "web.example"\n      ansible_port: 22\n      ansible_user: "ops, night"\n',
+    'ansible-json':
+      '{"_meta":{"hostvars":{' +
+      '"db/main":{"ansible_host":"2001:db8::7","ansible_port":5432,"ansible_user":"it\'s \\"me\\""},' +
+      '"web 1":{"ansible_host":"web.example","ansible_port":22,"ansible_user":"ops, night"}}},' +
+      '"all":{"children":["ungrouped"]},"ungrouped":{"hosts":["db/main","web 1"]}}\n',
+    'prometheus-sd':
+      '[{"targets":["[2001:db8::7]:5432"],"labels":{"__meta_connbook_name":"db/main"}},' +
+      '{"targets":["web.example:22"],"labels":{"__meta_connbook_name":"web 1"}}]\n',
+    hosts: '',
     'pg-service':
       '[db/main]\nhost=2001:db8::7\nport=5432\nuser=it\'s "me"\n\n' +
       '[web 1]\nhost=web.example\nport=22\nuser=ops, night\n',
@@ -50,9 +59,13 @@ describe('an export', () => {
     it(`writes ${format} without records, and in more than one piece`, async () => {
       const none = await exported(format, [])
       assert.deepEqual([none.names, none.obstacles], [[], {}])
-      const many = await exported(format, named(...Array.from({ length: 1201 }, (_, i) => `n${i}`)))
+      const drafts = Array.from({ length: 1201 }, (_, i) => draft(`n${i}`, { hostname: '192.0.2.1' }))
+      const many = await exported(format, recordsOf(drafts))
       assert.equal(many.names.length, 1201)
-      assert.equal(many.text.match(/n1200/gi)?.length, format === 'env' ? 4 + 1 : 1)
+      assert.equal(
+        many.text.match(/n1200/gi)?.length,
+        ({ env: 5, 'ansible-json': 2 } as Record<string, number>)[format] ?? 1,
+      )
     })
   }
 
@@ -112,6 +125,20 @@ describe('an export', () => {
       '      ansible_ssh_private_key_file: "~/.ssh/a b"\n      connbook_label_env: "a;b\\\\"\n' +
       '    "b":\n      ansible_host: "host.example"\n      ansible_port: 22\n      ansible_user: "ops"\n' +
       '  children:\n    "web":\n      hosts:\n        "a": {}\n    "db":\n      hosts:\n        "a": {}\n',
+    'ansible-json':
+      '{"_meta":{"hostvars":{"a":{"ansible_host":"host.example","ansible_port":22,"ansible_user":"ops",' +
+      '"ansible_ssh_common_args":"-J \'ops@bastion:22,[2001:db8::1]\'",' +
+      '"ansible_ssh_private_key_file":"~/.ssh/a b","connbook_label_env":"a;b\\\\"},' +
+      '"b":{"ansible_host":"host.example","ansible_port":22,"ansible_user":"ops"}}},' +
+      '"all":{"children":["ungrouped","web","db"]},"web":{"hosts":["a"]},"db":{"hosts":["a"]},' +
+      '"ungrouped":{"hosts":["b"]}}\n',
+    'prometheus-sd':
+      '[{"targets":["host.example:22"],"labels":{"__meta_connbook_name":"a",' +
+      '"__meta_connbook_label_env":"a;b\\\\","__meta_connbook_label_group":"web, db,web",' +
+      '"__meta_connbook_label_pg_dbname":"app","__meta_connbook_label_pg_sslmode":"verify-full",' +
+      '"__meta_connbook_label_ssh_identityfile":"~/.ssh/a b",' +
+      '"__meta_connbook_label_ssh_proxyjump":"ops@bastion:22,[2001:db8::1]"}},' +
+      '{"targets":["host.example:22"],"labels":{"__meta_connbook_name":"b"}}]\n',
     'pg-service':
       '[a]\nhost=host.example\nport=22\nuser=ops\ndbname=app\nsslmode=verify-full\n\n' +
       '[b]\nhost=host.example\nport=22\nuser=ops\n',
@@ -137,6 +164,8 @@ describe('an export', () => {
       [{ 'ssh.identityfile': '' }, /label ssh\.identityfile that is empty/],
     ],
     ansible: [[{ 'a.b': '', 'a-b': '' }, /same variable/]],
+    'ansible-json': [[{ 'a.b': '', 'a-b': '' }, /same variable/]],
+    'prometheus-sd': [[{ 'a.b': '', 'a-b': '' }, /same label to Prometheus/]],
     'pg-service': [
       [{ 'pg.dbname': '' }, /pg\.dbname that is empty/],
       [{ 'pg.dbname': 'a ' }, /white space/],
@@ -165,6 +194,22 @@ describe('an export', () => {
     assert.deepEqual(leftOut, [])
     for (const group of ['k3s-cluster', 'eu.west', '1st_floor', 'a b', 'a0'])
       assert.ok(text.includes(`\n    "${group}":\n      hosts:\n`), text)
+  })
+
+  it('leaves out of ansible-json a group with the name of a host, whose hosts stay', () => {
+    const records = recordsOf([
+      draft('a', { labels: { group: 'b' } }),
+      draft('b', { labels: { group: 'b,web' } }),
+      draft('c'),
+    ])
+    const work = summarizeExport(exportFormats['ansible-json'], { records, hasLabels: true }, 1)
+    const summary = runAtOnce(work)
+    assert.deepEqual([summary.leftOut, summary.tail?.leftOutGroups], [0, ['b']])
+    const text = [...exportPieces(records, summary)].join('')
+    assert.equal(Buffer.byteLength(text), summary.bytes)
+    const { all, web, ungrouped } = JSON.parse(text)
+    assert.deepEqual(all, { children: ['ungrouped', 'web'] })
+    assert.deepEqual([web.hosts, ungrouped.hosts], [['b'], ['c', 'a']])
   })
 
   it('leaves out groups that ansible cannot have, and more than 16 of a record, but no host', () => {

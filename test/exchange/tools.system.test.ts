@@ -10,6 +10,7 @@ import { exported, meaningful, recordsOf } from './records.ts'
 import {
   ansibleLabelsOf,
   askAnsible,
+  askAnsibleByScript,
   askShell,
   askSsh,
   assertSeen,
@@ -88,6 +89,27 @@ describe('an ansible export', { skip: missing('ansible-inventory') }, () => {
       assert.ok(seen[0]?.port !== 7, name)
     }
     assert.ok(Object.keys(obstacles).length > 5)
+  })
+})
+
+describe('an ansible-json export', { skip: missing('ansible-inventory') }, () => {
+  it('is read correctly from a script by ansible-inventory, with names of every kind', (t) =>
+    assertSeen(
+      t,
+      'ansible-json',
+      [...meaningfulRecords, ...longestRecords],
+      askAnsibleByScript,
+      ansibleLabelsOf,
+    ))
+
+  it('has groups of every kind', async (t) => {
+    const groups = [...meaningful, 'k3s-cluster', 'eu.west', '1st_floor', 'a b', '_meta', 'hosts']
+    const records = groups.map((group, i) =>
+      draft(`h${i}`, {
+        labels: { group, env: '{{ 1 }}', 'ssh.proxyjump': 'h0', 'ssh.identityfile': '~/a b' },
+      }),
+    )
+    await assertSeen(t, 'ansible-json', recordsOf(records.slice(1)), askAnsibleByScript, ansibleLabelsOf)
   })
 })
 

@@ -189,6 +189,13 @@ export function ansibleLabelsOf(record: Configuration, { records }: Book) {
   }
 }
 
+/** The same from a script that prints the file. */
+export async function askAnsibleByScript(file: string, names: readonly string[]) {
+  const script = join(file, '..', 'inventory')
+  await writeFile(script, `#!/bin/sh\ncat '${file}'\n`, { mode: 0o700 })
+  return askAnsible(script, names)
+}
+
 export async function askShell(file: string, names: readonly string[]): Promise<(Seen | undefined)[]> {
   const { stdout } = await run('env', ['-i', 'sh', '-c', '. "$0" && set', file], {
     maxBuffer: 64 * 1024 * 1024,

@@ -90,7 +90,7 @@ describe('the chapters of the manual', () => {
       const page = flat(unescapeRoff(roffOfMarkdown(text)))
       for (const paragraph of prose.split(/\n\n|\n(?=- |\d\. )/)) {
         for (const [, before, title, after] of flat(paragraph).matchAll(
-          /([\w ]{0,12})\[([^\]]*)\]\([^)]*\)([\w ,.]{0,12})/g,
+          /([\w ]{0,12})\[([^[\]]*)\]\([^)]*\)([\w ,.]{0,12})/g,
         )) {
           const sentence = `${before}${title}${after}`
           assert.ok(help.includes(sentence), sentence)

@@ -88,11 +88,24 @@ describe('the recipes', () => {
     assert.match(output, /hosts \(2\):\n\s+web1\n\s+web2\n/)
   })
 
-  it('give Prometheus a file of targets that it takes', { skip: missing('promtool') }, async (t) => {
+  it('give Ansible an inventory that asks connbook', { skip: missing('ansible-inventory') }, async (t) => {
+    const { run } = await prepare(t)
+    const [first = ''] = readBlock('recipes', 'sh', 'Ansible').split('\n')
+    assert.equal((await run(first)).code, 0)
+    const { code, output } = await run('ansible -i ./inventory web --list-hosts')
+    assert.equal(code, 0, output)
+    assert.match(output, /hosts \(2\):\n\s+web1\n\s+web2\n/)
+  })
+
+  it('give Prometheus a configuration that it takes', { skip: missing('promtool') }, async (t) => {
     const { home, run } = await prepare(t)
-    const [, targets = ''] = /^# (\[\{"targets".*)$/m.exec(readBlock('recipes', 'sh', 'Prometheus')) ?? []
-    await writeFile(join(home, 'targets.json'), targets)
-    await writeFile(join(home, 'prometheus.yml'), readBlock('recipes', 'yaml', 'Prometheus'))
+    const secret = join(home, 'connbook.secret')
+    await writeFile(secret, 'x')
+    const config = readBlock('recipes', 'yaml', 'Prometheus').replace(
+      '/etc/prometheus/connbook.secret',
+      secret,
+    )
+    await writeFile(join(home, 'prometheus.yml'), config)
     const { code, output } = await run('promtool check config prometheus.yml')
     assert.equal(code, 0, output)
     assert.doesNotMatch(output, /WARNING/)

@@ -21,6 +21,16 @@ interface QueryAnswer {
   readonly data: { readonly result: readonly { readonly value: readonly [number, string] }[] }
 }
 
+/** Of `GET /api/v1/targets`. */
+interface TargetsAnswer {
+  readonly data: {
+    readonly activeTargets: readonly {
+      readonly labels: Readonly<Record<string, string>>
+      readonly discoveredLabels: Readonly<Record<string, string>>
+    }[]
+  }
+}
+
 function replaceOnce(text: string, published: string, instead: string): string {
   assert.equal(text.split(published).length, 2, `"${published}" does not stand there once`)
   return text.replace(published, () => instead)
@@ -61,6 +71,15 @@ async function startPrometheus(t: Lifetime, scrapeConfigs: string) {
   const address = findAddress()
   return {
     stderr: () => stderr,
+    /** The labels of the targets that it would scrape, by name; undefined while it does not answer. */
+    async findTargets(): Promise<Readonly<Record<string, Readonly<Record<string, string>>>> | undefined> {
+      const answer = await fetch(`http://${address}/api/v1/targets?state=active`).catch(() => undefined)
+      if (answer?.status !== 200) return undefined
+      const { data } = (await answer.json()) as TargetsAnswer
+      return Object.fromEntries(
+        data.activeTargets.map((target) => [target.labels.instance ?? '', target.discoveredLabels]),
+      )
+    },
     /** Undefined while Prometheus does not answer or has no value. */
     async query(expression: string): Promise<string | undefined> {
       const url = `http://${address}/api/v1/query?query=${encodeURIComponent(expression)}`
@@ -121,5 +140,40 @@ describe('the metrics of the executable', () => {
       secretFile,
     )
     await untilUpIs('1')
+  })
+})
+
+describe('the targets of Prometheus', () => {
+  it('are the records that the filters of its URL keep', { skip: missing('prometheus') }, async (t) => {
+    const folder = await usedFolder(t)
+    const { url } = await startExecutable(t, ['--data', folder])
+    const added = await runExecutable(['client', 'add', 'prometheus', '--read-only', '--data', folder])
+    const secretFile = join(await temporaryFolder(t), 'connbook.secret')
+    await keepSecret(added.stdout, secretFile)
+    const ask = createClient(url, await getToken(url, client))
+    const add = (name: string, fields: object) =>
+      ask('POST', '/configurations/', { body: draft(name, fields) })
+    await add('web1', { hostname: '2001:db8::1', labels: { group: 'web', 'cost.center': 'é "x"' } })
+    await add('db1', { labels: { group: 'db' } })
+    let configs = readBlock('recipes', 'yaml', 'Prometheus')
+    configs = replaceOnce(configs, '/etc/prometheus/connbook.secret', secretFile)
+    configs = configs.replaceAll('http://localhost:8080/', `${url}/`)
+    configs = replaceOnce(configs, '        oauth2:', '        refresh_interval: 200ms\n        oauth2:')
+    const prometheus = await startPrometheus(t, configs)
+    t.after(() => {
+      if (!t.passed) t.diagnostic(prometheus.stderr())
+    })
+    const untilTargets = (names: readonly string[]) =>
+      eventually(`the targets are ${names}`, async () => {
+        const targets = (await prometheus.findTargets()) ?? {}
+        return Object.keys(targets).sort().join() === names.join()
+      })
+    await untilTargets(['web1'])
+    const { web1 = {} } = (await prometheus.findTargets()) ?? {}
+    assert.match(web1.__address__ ?? '', /^\[2001:db8::1\]:\d+$/)
+    assert.equal(web1.__meta_connbook_label_group, 'web')
+    assert.equal(web1.__meta_connbook_label_cost_center, 'é "x"')
+    await add('web2', { labels: { group: 'web' } })
+    await untilTargets(['web1', 'web2'])
   })
 })

@@ -24,6 +24,8 @@ describe('GET /v1/export', () => {
     json: ['application/json; charset=utf-8', 'configurations.json'],
     csv: ['text/csv; charset=utf-8; header=present', 'configurations.csv'],
     ansible: ['application/yaml; charset=utf-8', 'inventory.yml'],
+    'ansible-json': ['application/json', 'inventory.json'],
+    'prometheus-sd': ['application/json', 'targets.json'],
     'pg-service': ['text/plain; charset=utf-8', 'pg_service.conf'],
     env: ['text/plain; charset=utf-8', 'connbook.env'],
   }
@@ -79,7 +81,8 @@ describe('GET /v1/export', () => {
     assert.equal(text.match(/^Host /gm)?.length, RECORDS - 1)
   })
 
-  const mustBeFormat = /^must be json, jsonl, csv, ssh-config, ansible, pg-service or env$/
+  const mustBeFormat =
+    /^must be json, jsonl, csv, ssh-config, ansible, ansible-json, pg-service, prometheus-sd, hosts or env$/
   const queries: Record<string, [field: string, detail: RegExp]> = {
     '': ['format', mustBeFormat],
     '?skip=1': ['format', mustBeFormat],

@@ -1,7 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { AnsibleGroups } from '../../src/exchange/ansible-format.ts'
+import { AnsibleGroups } from '../../src/exchange/ansible-inventory.ts'
 import { UNSTREAMED_BYTES_MAX } from '../../src/limits.ts'
 import { configurationHandlers } from '../../src/resources/configurations.ts'
 import { exportHandlers, SUMMARY_KEPT_BYTES_MAX } from '../../src/resources/export.ts'

@@ -1,0 +1,174 @@
+import { NOTED_NAME_BYTES, STREAM_PIECE_CHARACTERS } from '../limits.ts'
+import type { Configuration } from '../store/configuration.ts'
+import { GROUP_KEY, groupsIn, type Labels, labelOf } from '../store/labels.ts'
+import { bareHostname, type ExportTail } from './export-format.ts'
+import { type FindRecord, KEY_LABEL, writtenJump } from './hops.ts'
+import { KIND_LABEL } from './kinds.ts'
+import { faultOfKeyPath } from './ssh-labels.ts'
+
+/** Groups of a record in an export for Ansible; of a record with more, the rest are left out. */
+export const ANSIBLE_GROUPS_MAX = 16
+
+/** Memory of a name in a list of names; such a list grows by half. */
+const REFERENCE_BYTES = 12
+const LEFT_OUT_LISTED_MAX = 20
+/** Ansible makes the first itself, for hosts without a group; the second has another meaning in its output. */
+const impossible = new Set(['ungrouped', '_meta'])
+
+/** As a host, Ansible confuses them with its own groups. Any other host may have the name of a group. */
+const groupNames = new Set(['all', 'ungrouped'])
+
+/** What Ansible takes for a name or an address with a port; two colons make no port, so IPv6 addresses are names. */
+const LABEL = '[\\p{L}\\p{N}_][\\p{L}\\p{N}_-]*(?<![_-])'
+const HOST_AND_PORT = new RegExp(`^${LABEL}(?:\\.${LABEL})*:\\d+$`, 'u')
+
+/**
+ * The variables of a host in an inventory.
+ *
+ * Ansible splits the arguments for ssh as a shell would, and passes the path of the key in quotation marks.
+ */
+export function hostVariables(
+  record: Configuration,
+  find: FindRecord,
+): readonly (readonly [variable: string, value: string | number])[] {
+  const { hostname, port, username, labels } = record
+  const variables: [string, string | number][] = [
+    ['ansible_host', bareHostname(hostname)],
+    ['ansible_port', port],
+    ['ansible_user', username],
+  ]
+  if (labels === undefined) return variables
+  const jump = writtenJump(record, find)
+  if (typeof jump === 'object') variables.push(['ansible_ssh_common_args', `-J '${jump.word}'`])
+  const key = labelOf(labels, KEY_LABEL)
+  if (key !== undefined) variables.push(['ansible_ssh_private_key_file', key])
+  return [...variables, ...variablesOf(labels)]
+}
+
+/** Why no inventory can have a record, to complete "The record …"; undefined if one can. */
+export function obstacleOfHost(record: Configuration, find: FindRecord): string | undefined {
+  const { name, labels } = record
+  if (name.includes('[')) return 'has a name with "[", where Ansible looks for a range'
+  if (HOST_AND_PORT.test(name)) return 'has a name that ends in a port to Ansible'
+  if (groupNames.has(name)) return 'has a name that Ansible gives to a group'
+  if (isTemplate(name)) return 'has a name that is a template to Ansible'
+  if (labels === undefined) return undefined
+  const variables = variablesOf(labels)
+  if (new Set(variables.map(([variable]) => variable)).size < variables.length)
+    return 'has labels that would be the same variable to Ansible'
+  const jump = writtenJump(record, find)
+  return typeof jump === 'string' ? jump : obstacleOfKey(record)
+}
+
+/** What to know of the way to a host; each completes "The record …". */
+export function warningsOfHost(record: Configuration, find: FindRecord): readonly string[] {
+  const jump = writtenJump(record, find)
+  return typeof jump === 'object' ? jump.warnings : []
+}
+
+function obstacleOfKey({ labels }: Configuration): string | undefined {
+  const key = labelOf(labels, KEY_LABEL)
+  const detail =
+    key === undefined ? undefined : (faultOfKeyPath(key) ?? (/["\\]/.test(key) ? QUOTED : undefined))
+  return detail === undefined ? undefined : `has a label ${KEY_LABEL} that ${detail}`
+}
+
+const QUOTED = 'holds a quotation mark or a backslash, which Ansible passes on as they are'
+
+/** The host variables of all labels that have no place of their own in an inventory, in one for ssh, or for libpq. */
+function variablesOf(labels: Labels = {}): [variable: string, value: string][] {
+  return Object.keys(labels)
+    .filter((key) => key !== GROUP_KEY && key !== KIND_LABEL && !/^(?:ssh|pg)\./.test(key))
+    .map((key) => [`connbook_label_${key.replace(/[^a-z0-9]/g, '_')}`, labelOf(labels, key) ?? ''])
+}
+
+/** Whether Ansible would evaluate a text. */
+export function isTemplate(text: string): boolean {
+  return /\{[{%#]/.test(text)
+}
+
+/** The groups of a record, from its label `group`: commas between several. Every host is in `all` anyway. */
+function groupsOf({ labels }: Configuration): string[] {
+  return groupsIn(labelOf(labels, GROUP_KEY) ?? '').filter((name) => name !== 'all')
+}
+
+/** Ends of the text that lists the groups. */
+interface GroupsForm {
+  /** Whether hosts without a group are listed, too, as the group `ungrouped`. */
+  readonly listsUngrouped: boolean
+  pieces(groups: ReadonlyMap<string, readonly string[]>): Iterable<string>
+}
+
+/**
+ * The groups of an inventory, each with the names of its hosts. Ansible takes nearly every name of a group, though it
+ * may warn of it.
+ */
+export class AnsibleGroups implements ExportTail {
+  readonly #form: GroupsForm
+  readonly #groups = new Map<string, string[]>()
+  readonly #leftOut = new Set<string>()
+  bytes = 0
+
+  constructor(form: GroupsForm) {
+    this.#form = form
+  }
+
+  get leftOutGroups(): readonly string[] {
+    this.#removeHostNames()
+    return [...this.#leftOut]
+  }
+
+  take(record: Configuration): void {
+    let isGrouped = false
+    for (const [i, group] of groupsOf(record).entries()) {
+      if (i < ANSIBLE_GROUPS_MAX && !impossible.has(group)) {
+        isGrouped = true
+        this.#note(group, record.name)
+      } else if (this.#leftOut.size < LEFT_OUT_LISTED_MAX) this.#leftOut.add(group)
+    }
+    if (this.#form.listsUngrouped && !isGrouped) this.#note('ungrouped', record.name)
+  }
+
+  pieces(): Iterable<string> {
+    this.#removeHostNames()
+    return inPieces(this.#form.pieces(this.#groups))
+  }
+
+  /** The variables that a script gives a host with the name of a group, Ansible gives to that group. */
+  #removeHostNames() {
+    if (!this.#form.listsUngrouped) return
+    const hosts = new Set([...this.#groups.values()].flat())
+    const removed = [...this.#groups].filter(([group]) => hosts.has(group))
+    if (removed.length === 0) return
+    for (const [group] of removed) {
+      this.#groups.delete(group)
+      if (this.#leftOut.size < LEFT_OUT_LISTED_MAX) this.#leftOut.add(group)
+    }
+    const grouped = new Set([...this.#groups.values()].flat())
+    for (const name of new Set(removed.flatMap(([, names]) => names)))
+      if (!grouped.has(name)) this.#note('ungrouped', name)
+  }
+
+  #note(group: string, name: string) {
+    this.bytes += REFERENCE_BYTES
+    const names = this.#groups.get(group)
+    if (names !== undefined) {
+      names.push(name)
+      return
+    }
+    this.#groups.set(group, [name])
+    this.bytes += 2 * NOTED_NAME_BYTES + group.length
+  }
+}
+
+/** Joins short texts into pieces of about STREAM_PIECE_CHARACTERS. */
+function* inPieces(texts: Iterable<string>): Generator<string> {
+  let piece = ''
+  for (const text of texts) {
+    piece += text
+    if (piece.length < STREAM_PIECE_CHARACTERS) continue
+    yield piece
+    piece = ''
+  }
+  if (piece !== '') yield piece
+}

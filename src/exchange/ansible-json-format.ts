@@ -1,0 +1,63 @@
+import type { Configuration } from '../store/configuration.ts'
+import {
+  AnsibleGroups,
+  hostVariables,
+  isTemplate,
+  obstacleOfHost,
+  warningsOfHost,
+} from './ansible-inventory.ts'
+import type { ExportFormat, RecordBook } from './export-format.ts'
+import type { FindRecord } from './hops.ts'
+
+/**
+ * An inventory as `ansible-inventory --list` prints it, which inventory scripts print, too
+ * (https://docs.ansible.com/ansible/latest/dev_guide/developing_inventory.html).
+ */
+export const ansibleJsonFormat: ExportFormat = {
+  ...formOf({ find: () => undefined }),
+  labelled: formOf,
+}
+
+function formOf({ find }: Pick<RecordBook, 'find'>): ExportFormat {
+  return {
+    mediaType: 'application/json',
+    fileName: 'inventory.json',
+    kind: 'ssh',
+    start: '{"_meta":{"hostvars":{',
+    between: ',',
+    end: '}}',
+    // Ansible takes hosts from the groups alone.
+    begin: () => new AnsibleGroups(groupsForm),
+    encode: (record) => `${JSON.stringify(record.name)}:${encodeHostVariables(record, find)}`,
+    obstacle: (record) => obstacleOfHost(record, find),
+    warnings: (record) => warningsOfHost(record, find),
+  }
+}
+
+/** The variables of one host as a JSON object. */
+export function encodeHostVariables(record: Configuration, find: FindRecord): string {
+  const members = hostVariables(record, find).map(
+    ([variable, value]) => `${JSON.stringify(variable)}:${JSON.stringify(unevaluated(value))}`,
+  )
+  return `{${members.join()}}`
+}
+
+/** What Ansible uses as it is. */
+function unevaluated(value: string | number) {
+  return typeof value === 'string' && isTemplate(value) ? { __ansible_unsafe: value } : value
+}
+
+const groupsForm = {
+  listsUngrouped: true,
+  *pieces(groups: ReadonlyMap<string, readonly string[]>) {
+    yield ',"all":{"children":["ungrouped"'
+    for (const group of groups.keys()) if (group !== 'ungrouped') yield `,${JSON.stringify(group)}`
+    yield ']}'
+    for (const [group, names] of groups) {
+      yield `,${JSON.stringify(group)}:{"hosts":[`
+      for (const [i, name] of names.entries()) yield (i === 0 ? '' : ',') + JSON.stringify(name)
+      yield ']}'
+    }
+    yield '}\n'
+  },
+}

@@ -1,0 +1,24 @@
+import { isIP } from 'node:net'
+import { bareHostname, type ExportFormat } from './export-format.ts'
+
+/** What the resolver of the C library takes for the name of a host (`res_hnok`). */
+const HOST_NAME = /^(?=.{1,253}$)\w(?:[\w-]{0,61}\w)?(?:\.\w(?:[\w-]{0,61}\w)?)*$/
+const ALL_DIGITS = /(?:^|\.)\d+$/
+
+/** Lines for `/etc/hosts` (hosts(5)), of the records whose hostname is an address. */
+export const hostsFormat: ExportFormat = {
+  mediaType: 'text/plain; charset=utf-8',
+  fileName: 'hosts',
+  isMeant: ({ hostname }) => isIP(bareHostname(hostname)) !== 0,
+  encode: ({ name, hostname }) => `${bareHostname(hostname)} ${name}\n`,
+  obstacle({ name, hostname }) {
+    if (hostname.includes('%')) return 'has an address with a zone, which a hosts file cannot have'
+    if (!HOST_NAME.test(name)) return 'has a name that is not the name of a host'
+    if (ALL_DIGITS.test(name)) return 'has a name that ends like an address'
+    const lower = name.toLowerCase()
+    if (lower === 'localhost' || lower.endsWith('.localhost') || lower.startsWith('ip6-'))
+      return 'has a name that each machine has for itself'
+    return undefined
+  },
+  keyOf: ({ name }) => name.toLowerCase(),
+}
