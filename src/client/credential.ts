@@ -1,4 +1,5 @@
 import { ownerHeaders } from '../http/header-fields.ts'
+import type { Scope } from '../http/scope.ts'
 import { isObject, parseJson } from '../json.ts'
 import { wordForShell } from '../shell.ts'
 import type { CommandActor } from '../store/authorship.ts'
@@ -65,13 +66,14 @@ export function sessionCredential(cookie: string): Credential {
  * Gets a token at the first call, and another one when the server no longer takes it.
  *
  * @param isPatient As in `createClient`, of the call that gets a token.
+ * @param scope What its tokens must be good for; if it is absent, what the server gives.
  * @param now In milliseconds, from any start.
  */
 export function clientCredential(
   id: string,
   secret: string,
   isPatient: boolean,
-  now = () => performance.now(),
+  { scope, now = () => performance.now() }: { readonly scope?: Scope | undefined; now?: () => number } = {},
 ): Credential {
   let token: Promise<string> | undefined
   let askedAt = 0
@@ -79,7 +81,7 @@ export function clientCredential(
     isSecret: true,
     async headers(endpoint, signal) {
       if (token === undefined) {
-        token = getToken(endpoint, id, secret, isPatient, signal)
+        token = getToken(endpoint, { client_id: id, client_secret: secret, scope }, isPatient, signal)
         askedAt = now()
       }
       try {
@@ -101,12 +103,11 @@ export function clientCredential(
 
 async function getToken(
   endpoint: Endpoint,
-  id: string,
-  secret: string,
+  wanted: { readonly client_id: string; readonly client_secret: string; readonly scope: Scope | undefined },
   isPatient: boolean,
   signal: AbortSignal | undefined,
 ): Promise<string> {
-  const body = [Buffer.from(JSON.stringify({ client_id: id, client_secret: secret }))]
+  const body = [Buffer.from(JSON.stringify(wanted))]
   const headers = { 'Content-Type': 'application/json' }
   const call = { method: 'POST', path: '/v1/auth/token', headers, body } as const
   const ask = () => callEndpoint(endpoint, call, signal === undefined ? {} : { signal })

@@ -53,8 +53,8 @@ export function refusalOf({ status, headers, text }: ClientResponse, endpoint: E
     )
   }
   const answered = parseJson(text)
-  if (status === 409) return takenName(answered, endpoint)
   const { detail, errors, type } = isObject(answered) ? answered : {}
+  if (status === 409 && type === undefined) return takenName(answered, endpoint)
   if (typeof detail !== 'string')
     return new RefusedError(`${endpoint.name} answers ${status}, and nothing that a connbook says`, {
       status,

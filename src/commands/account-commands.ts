@@ -2,13 +2,23 @@ import type { AccountKind } from '../auth/accounts.ts'
 import {
   CHANGES_CLUSTER,
   type Command,
-  clusterExitCodes,
+  type CommandContext,
+  type CommandInput,
   defineCommand,
   EXISTS,
   UNKNOWN,
 } from '../command-line/command.ts'
-import { placeFlags } from '../command-line/options.ts'
+import { elsewhereExitCodes } from '../command-line/exit-codes.ts'
+import { type Options, placeFlags } from '../command-line/options.ts'
+import { UsageError } from '../errors.ts'
 import { addNamed, listNames, removeNamed, replaceSecret, setScope } from './accounts.ts'
+import { addAt, listAt, removeAt, replaceSecretAt, setScopeAt } from './remote/accounts.ts'
+
+/** How to call the server of `--server`. */
+const serverFlags = ['server', 'authority', 'plain', 'noRetry'] as const
+
+const CALLS_SERVER =
+  'With --server it calls that server in the name of an admin: by the login that connbook login has kept, a token or a client. Without --server it calls none.'
 
 type Texts = Pick<Command, 'summary' | 'examples'>
 
@@ -106,45 +116,73 @@ function accountCommands(
   kind: AccountKind,
   { operands, replace, secretFlags, texts }: AccountTexts,
 ): readonly Command[] {
-  const notes = [CHANGES_CLUSTER]
-  const named = { operands, notes, exitCodes: { 3: UNKNOWN, ...clusterExitCodes } } as const
+  const flags = [...placeFlags, ...serverFlags] as const
+  const notes = [CHANGES_CLUSTER, CALLS_SERVER]
+  const named = { operands, notes, exitCodes: { 3: UNKNOWN, ...elsewhereExitCodes } } as const
   return [
     defineCommand({
       name: `${kind} add`,
       operands,
       ...texts.add,
       notes,
-      flags: [...placeFlags, 'readOnly', 'admin', 'ifMissing', ...secretFlags],
-      exitCodes: { 4: EXISTS, ...clusterExitCodes },
-      run: (input, context) => addNamed(kind, input, context),
+      flags: [...flags, 'readOnly', 'admin', 'ifMissing', ...secretFlags],
+      exitCodes: { 4: EXISTS, ...elsewhereExitCodes },
+      run: eitherWay(kind, addNamed, addAt),
     }),
     defineCommand({
       name: `${kind} ${replace}`,
       ...named,
       ...texts.replace,
-      flags: [...placeFlags, ...secretFlags],
-      run: (input, context) => replaceSecret(kind, input, context),
+      flags: [...flags, ...secretFlags],
+      run: eitherWay(kind, replaceSecret, replaceSecretAt),
     }),
     defineCommand({
       name: `${kind} set`,
       ...named,
       ...texts.set,
-      flags: [...placeFlags, 'readOnly', 'readWrite', 'admin'],
-      run: (input, context) => setScope(kind, input, context),
+      flags: [...flags, 'readOnly', 'readWrite', 'admin'],
+      run: eitherWay(kind, setScope, setScopeAt),
     }),
     defineCommand({
       name: `${kind} remove`,
       ...named,
       ...texts.remove,
-      flags: [...placeFlags, 'ifPresent'],
-      run: (input, context) => removeNamed(kind, input, context),
+      flags: [...flags, 'ifPresent'],
+      run: eitherWay(kind, removeNamed, removeAt),
     }),
     defineCommand({
       name: `${kind} list`,
       ...texts.list,
-      flags: placeFlags,
-      exitCodes: clusterExitCodes,
-      run: (input, context) => listNames(kind, input, context),
+      notes: [CALLS_SERVER],
+      flags,
+      exitCodes: elsewhereExitCodes,
+      run: eitherWay(kind, listNames, listAt),
     }),
   ]
+}
+
+/**
+ * Runs a command where `--server` says, or on the folder or cluster. A server that a variable or a kept login names does
+ * not count: a script that manages a folder must not change another book.
+ */
+function eitherWay<Flag extends keyof Options>(
+  kind: AccountKind,
+  here: (kind: AccountKind, input: CommandInput<Flag>, context: CommandContext) => Promise<void>,
+  atServer: (
+    kind: AccountKind,
+    input: CommandInput<Flag | (typeof serverFlags)[number] | 'data'>,
+    context: CommandContext,
+  ) => Promise<void>,
+) {
+  return (input: CommandInput<Flag | (typeof serverFlags)[number] | 'data'>, context: CommandContext) => {
+    const { given } = input
+    if (!given.has('--server')) {
+      const only = ['--ca', '--plain', '--no-retry'].find((flag) => given.has(flag))
+      if (only !== undefined) throw new UsageError(`${only} goes with --server; add that, or leave it out`)
+      return here(kind, input, context)
+    }
+    const other = ['--data', '--etcd'].find((flag) => given.has(flag))
+    if (other !== undefined) throw new UsageError(`Give --server or ${other}, not both`)
+    return atServer(kind, input, context)
+  }
 }

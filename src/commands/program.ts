@@ -85,7 +85,7 @@ function exitCode(error: unknown): ExitCode {
 function exitCodeOfRefusal({ status, problem }: RefusedError): ExitCode {
   if (status === 400) return 2
   if (status === 401 || status === 403) return 5
-  if (status === 404 && problem === 'unknown_name') return 3
+  if (status === 404 && (problem === 'unknown_name' || problem === 'unknown_account')) return 3
   return status === 409 || status === 412 ? 4 : 1
 }
 

@@ -17,7 +17,7 @@ describe('clientCredential', () => {
     })
     const endpoint = parseEndpoint(url) ?? assert.fail('no endpoint')
     let now = 0
-    const credential = clientCredential('script', 'secret', false, () => now)
+    const credential = clientCredential('script', 'secret', false, { now: () => now })
     const header = async () => (await credential.headers(endpoint)).Authorization
     await assert.rejects(header(), { code: 'no_answer' })
     assert.equal(await header(), 'Bearer first')

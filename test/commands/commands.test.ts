@@ -39,7 +39,7 @@ describe('the table of commands', () => {
     const { name, flags, server } = command
 
     it(`${name}: says that it needs a running server exactly if it only calls one`, () => {
-      const hasFolder = ['import', 'export', 'inventory'].includes(name)
+      const hasFolder = /^(?:import|export|inventory|user .*|client .*)$/.test(name)
       const calls = ['login', 'healthcheck'].includes(name) || (flags.includes('server') && !hasFolder)
       assert.equal(server === 'running', calls)
     })

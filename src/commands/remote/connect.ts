@@ -29,6 +29,7 @@ import { realFileSystem } from '../../files/file-system.ts'
 import { checkNoDanglingLink } from '../../files/refusal.ts'
 import { commandActor } from '../../folder/command-audit.ts'
 import { hasData } from '../../folder/used-folder.ts'
+import type { Scope } from '../../http/scope.ts'
 import { givenVariables } from '../../service/first-start.ts'
 import { readAuthorities } from '../../service/tls-files.ts'
 import { wordForShell } from '../../shell.ts'
@@ -76,6 +77,7 @@ function defaultServer(folder?: string): ChosenServer {
  * Finds the server that flags, variables and kept logins name, and who calls there.
  *
  * @param command Its words, for the audit trail of a server that is called on its owner's socket.
+ * @param scope What a token must be good for that has to be got first, if that is more than records.
  * @throws {UsageError} if no one server is named. {UnreachableError} if the folder that is named has no usable socket.
  * @throws {NotPrivateError} {LoginsRefusedError} {DamagedFileError}
  */
@@ -83,10 +85,11 @@ export async function connect(
   input: ClientInput,
   { environment }: Pick<CommandContext, 'environment'>,
   command: string,
+  scope?: Scope,
 ): Promise<Client> {
   const logins = loginsOf(environment)
   const chosen = await chooseEndpoint(input, environment, logins)
-  return createChosen(chosen, input, environment, logins, command)
+  return createChosen(chosen, input, environment, logins, command, scope)
 }
 
 /**
@@ -116,10 +119,11 @@ async function createChosen(
   environment: NodeJS.ProcessEnv,
   logins: Logins,
   command: string,
+  scope?: Scope,
 ): Promise<Client> {
   if (chosen.isOwners === true)
     return createClient(chosen.endpoint, ownerCredential(commandActor(command)), !options.noRetry)
-  const { credential, login } = await chooseCredential(chosen, environment, logins, !options.noRetry)
+  const { credential, login } = await chooseCredential(chosen, environment, logins, !options.noRetry, scope)
   const endpoint = withAuthority(chosen.endpoint, options.authority ?? login?.authorities)
   checkPrivate(endpoint, credential, options.plain || login?.isPlain === true)
   return createClient(endpoint, credential, !options.noRetry)
@@ -256,13 +260,14 @@ async function chooseCredential(
   environment: NodeJS.ProcessEnv,
   logins: Logins,
   isPatient: boolean,
+  scope: Scope | undefined,
 ): Promise<{ readonly credential: Credential; readonly login?: Login | undefined }> {
   const token = environment[clientVariables.token]
   if (token) return { credential: tokenCredential(checkToken(token)) }
   const id = environment[clientVariables.clientId]
   if (id) {
     const secret = await readSecretVariable(clientVariables.clientSecret, environment)
-    if (secret !== undefined) return { credential: clientCredential(id, secret, isPatient) }
+    if (secret !== undefined) return { credential: clientCredential(id, secret, isPatient, { scope }) }
     throw new UsageError(
       `Cannot use ${clientVariables.clientId}: set ${clientVariables.clientSecret}, too${hintOn(environment)}`,
     )

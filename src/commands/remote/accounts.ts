@@ -1,0 +1,190 @@
+import type { AccountKind } from '../../auth/accounts.ts'
+import type { Client } from '../../client/client.ts'
+import { OtherAnswerError, RefusedError } from '../../client/refused.ts'
+import type { CommandContext, CommandInput } from '../../command-line/command.ts'
+import type { Options } from '../../command-line/options.ts'
+import { shown } from '../../command-line/output.ts'
+import { ADMIN_SCOPE, isScopeWord, type ScopeWord } from '../../http/scope.ts'
+import { isObject, parseJson } from '../../json.ts'
+import { escapeHidden } from '../../text.ts'
+import {
+  accountLines,
+  clientLines,
+  readChosen,
+  scopeTexts,
+  scopeToAdd,
+  scopeToSet,
+  showLines,
+} from '../account-words.ts'
+import { bodyOf, JSON_BODY, makeChange, quoted } from './changes.ts'
+import { type clientFlags, connect } from './connect.ts'
+
+type Input<Flag extends keyof Options = never> = CommandInput<(typeof clientFlags)[number] | Flag>
+
+// These call a server in the name of an admin. After an {OutputError} the change is complete.
+
+/** Runs `user add` or `client add` at a server. @throws {RefusedError} {UsageError} Also throws as `connect` does. */
+export async function addAt(
+  kind: AccountKind,
+  input: Input<'readOnly' | 'admin' | 'ifMissing' | 'secretStdin'>,
+  context: CommandContext,
+): Promise<void> {
+  const {
+    options,
+    operands: [name = ''],
+  } = input
+  const scope = scopeToAdd(options)
+  const client = await connectAsAdmin(kind, input, context, 'add')
+  const chosen = await readChosen(kind, name, options.secretStdin, context)
+  const body = { name, scope, ...(chosen === undefined ? {} : { [secretMembers[kind]]: chosen }) }
+  const call = askForAccount(client, { method: 'POST', path: pathOf(kind), body })
+  const describe = () => `Added ${scopeTexts[scope].adjective}${kind} ${quoted(name)}`
+  await change(client, context, call, describe, kind, name).catch((error: unknown) => {
+    if (!options.ifMissing || !isProblem(error, 'name_taken')) throw error
+    context.screen.write(
+      `There is ${kind} ${quoted(name)} at ${client.endpoint.name} already; nothing has changed\n`,
+    )
+  })
+}
+
+/** Runs `user passwd` or `client rotate` at a server. @throws as `addAt` does. */
+export async function replaceSecretAt(
+  kind: AccountKind,
+  input: Input<'secretStdin'>,
+  context: CommandContext,
+): Promise<void> {
+  const {
+    options,
+    operands: [name = ''],
+  } = input
+  const client = await connectAsAdmin(kind, input, context, kind === 'user' ? 'passwd' : 'rotate')
+  const chosen = await readChosen(kind, name, options.secretStdin, context)
+  const body = chosen === undefined ? { rotate: true } : { [secretMembers[kind]]: chosen }
+  const call = askForAccount(client, { method: 'PATCH', path: pathOf(kind, name), body })
+  const [what, ended] = kind === 'user' ? ['password', 'session'] : ['secret', 'token']
+  const describe = () =>
+    `Changed the ${what} of ${kind} ${quoted(name)}, and ended every ${ended} of this ${kind},`
+  await change(client, context, call, describe, kind, name)
+}
+
+/** Runs `user set` or `client set` at a server. @throws as `addAt` does. */
+export async function setScopeAt(
+  kind: AccountKind,
+  input: Input<'readOnly' | 'readWrite' | 'admin'>,
+  context: CommandContext,
+): Promise<void> {
+  const {
+    options,
+    operands: [name = ''],
+  } = input
+  const scope = scopeToSet(kind, options)
+  const client = await connectAsAdmin(kind, input, context, 'set')
+  const call = askForAccount(client, { method: 'PATCH', path: pathOf(kind, name), body: { scope } })
+  const who = `${kind === 'user' ? 'User' : 'Client'} ${quoted(name)}`
+  await makeChange(client, context.screen, call, () => `${who} ${scopeTexts[scope].state}`)
+}
+
+/** Runs `user remove` or `client remove` at a server. @throws as `addAt` does. */
+export async function removeAt(
+  kind: AccountKind,
+  input: Input<'ifPresent'>,
+  context: CommandContext,
+): Promise<void> {
+  const {
+    options,
+    operands: [name = ''],
+  } = input
+  const client = await connectAsAdmin(kind, input, context, 'remove')
+  const call = client.ask({ method: 'DELETE', path: pathOf(kind, name) })
+  await makeChange(client, context.screen, call, () => `Removed ${kind} ${quoted(name)}`).catch(
+    (error: unknown) => {
+      if (!options.ifPresent || !isProblem(error, 'unknown_account')) throw error
+      context.screen.write(
+        `There is no ${kind} ${quoted(name)} at ${client.endpoint.name}; nothing has changed\n`,
+      )
+    },
+  )
+}
+
+/** Runs `user list` or `client list` at a server. @throws as `addAt` does. */
+export async function listAt(kind: AccountKind, input: Input, context: CommandContext): Promise<void> {
+  const { print, style } = context
+  const client = await connectAsAdmin(kind, input, context, 'list')
+  const answer = await client.askJson({ method: 'GET', path: pathOf(kind) })
+  const accounts = accountsIn(answer) ?? notAccounts(client)
+  const shownNames = accounts.map(({ name, scope }) => {
+    return { name: style.isTerminal ? escapeHidden(name) : name, scope }
+  })
+  const lines = accountLines(shownNames, kind, style)
+  await shown(print(lines.map((line) => `${line}\n`).join('')), `show the ${kind}s`)
+}
+
+const secretMembers = { user: 'password', client: 'secret' } as const
+
+function connectAsAdmin(
+  kind: AccountKind,
+  input: Input,
+  context: CommandContext,
+  verb: string,
+): Promise<Client> {
+  return connect(input, context, `${kind} ${verb}`, ADMIN_SCOPE)
+}
+
+function pathOf(kind: AccountKind, name?: string): string {
+  return `/v1/${kind}s/${name === undefined ? '' : encodeURIComponent(name)}`
+}
+
+/** What was typed for each field that the server may refuse. */
+function typedOf(kind: AccountKind): Readonly<Record<string, string>> {
+  return { name: kind === 'user' ? 'NAME' : 'ID', password: 'The password', secret: 'The secret' }
+}
+
+/** Makes a change, and prints what a client needs to call: its id, and a secret that was made. */
+async function change(
+  client: Client,
+  context: CommandContext,
+  call: Promise<ShownAccount>,
+  describe: () => string,
+  kind: AccountKind,
+  name: string,
+): Promise<void> {
+  await makeChange(client, context.screen, call, describe, typedOf(kind))
+  const { secret } = await call
+  if (kind === 'client') await showLines(clientLines(name, secret), context, secret !== undefined)
+}
+
+interface ShownAccount {
+  readonly name: string
+  readonly scope: ScopeWord
+  readonly secret?: string | undefined
+}
+
+async function askForAccount(
+  client: Client,
+  { body, ...call }: { readonly method: 'POST' | 'PATCH'; readonly path: string; readonly body: object },
+): Promise<ShownAccount> {
+  const { text } = await client.ask({ ...call, headers: JSON_BODY, body: bodyOf(body) })
+  const [account] = accountsIn(parseJson(text)) ?? []
+  return account ?? notAccounts(client)
+}
+
+/** Undefined if it is not what a connbook answers. */
+function accountsIn(answer: unknown): ShownAccount[] | undefined {
+  if (!isObject(answer) || !Array.isArray(answer.accounts)) return undefined
+  const accounts = answer.accounts.filter(
+    (account): account is ShownAccount =>
+      isObject(account) &&
+      typeof account.name === 'string' &&
+      isScopeWord(account.scope) &&
+      (account.secret === undefined || typeof account.secret === 'string'),
+  )
+  return accounts.length === answer.accounts.length ? accounts : undefined
+}
+
+function notAccounts({ endpoint }: Client): never {
+  throw new OtherAnswerError(`${endpoint.name} answers no accounts; is it a connbook?`)
+}
+
+function isProblem(error: unknown, code: string): boolean {
+  return error instanceof RefusedError && error.problem === code
+}
