@@ -79,6 +79,8 @@ export interface Request extends Caller {
    * @throws {Problem} 403 if the credential has ended since, or has lost the scope that the route needs.
    */
   checkAgain?: (this: Request) => void
+  /** What the credential may do now; undefined once it has ended. Set with `principal`. */
+  scopeNow?: (this: Request) => Scope | undefined
   /** Set while the answer waits for something to happen: then its connection is not quiet. */
   isWaiting?: boolean
   /**
@@ -106,6 +108,12 @@ export function isStillAllowed(request: Request): boolean {
     if (error instanceof Problem) return false
     throw error
   }
+}
+
+/** As `isStillAllowed`, for what stays open: also whether the caller may do neither more nor less than when the head came. */
+export function isAsAdmitted(request: Request): boolean {
+  if (!isStillAllowed(request)) return false
+  return request.scopeNow === undefined || request.scopeNow() === request.principal?.scope
 }
 
 /** How far a body has come. */

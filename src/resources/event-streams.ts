@@ -1,4 +1,4 @@
-import { isStillAllowed, type LiveBody, LivePiece, type LiveSink, type Request } from '../http/message.ts'
+import { isAsAdmitted, type LiveBody, LivePiece, type LiveSink, type Request } from '../http/message.ts'
 import { EVENTS_PAUSE_MS, TAKING_TIMEOUT_MS } from '../limits.ts'
 import type { LongWork } from '../scheduler.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
@@ -216,7 +216,7 @@ class EventStream implements LiveBody, WaitingCall, EventPosition {
     this.closed()
   }
 
-  /** Whether events may be sent to it now. Ends it if its credential has ended. */
+  /** Whether events may be sent to it now. Ends it if its credential has ended, or has another scope. */
   canBeTold(credentials: CredentialChecks): boolean {
     if (this.#sink === undefined) return false
     if (credentials.hasEnded(this.#request)) {
@@ -244,7 +244,7 @@ class EventStream implements LiveBody, WaitingCall, EventPosition {
 
   look(nowMs: number): void {
     if (this.#sink === undefined) return
-    if (!isStillAllowed(this.#request)) this.giveWay()
+    if (!isAsAdmitted(this.#request)) this.giveWay()
     else if (!this.#sink.hasRoom) {
       if (this.#isSlow(nowMs)) this.#sink.cut()
     } else if (nowMs - this.#sentMs >= EVENTS_COMMENT_MS) this.#comment()

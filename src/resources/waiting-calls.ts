@@ -1,4 +1,4 @@
-import { callerKey, isStillAllowed, type Principal, type Request } from '../http/message.ts'
+import { callerKey, isAsAdmitted, type Principal, type Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import { WAITING_CALLS_LOOK_MS, WAITING_CALLS_MAX } from '../limits.ts'
 import type { Log } from '../log.ts'
@@ -184,17 +184,17 @@ function refused(reason: string): Problem {
   return new Problem('overloaded', message, { headers: { 'Retry-After': '5' } })
 }
 
-/** Checks the credential of many requests, each credential once. It may be used until something else runs. */
+/** Checks the credential of many requests, each credential once: whether it is good for what it was good for at their head. It may be used until something else runs. */
 export class CredentialChecks {
   readonly #ended = new Map<Principal, boolean>()
 
   hasEnded(request: Request): boolean {
     // Made by each credential for itself.
     const { principal } = request
-    if (principal === undefined) return !isStillAllowed(request)
+    if (principal === undefined) return !isAsAdmitted(request)
     let ended = this.#ended.get(principal)
     if (ended === undefined) {
-      ended = !isStillAllowed(request)
+      ended = !isAsAdmitted(request)
       this.#ended.set(principal, ended)
     }
     return ended

@@ -1,5 +1,5 @@
 import { parseWait, tagsIn } from '../http/header-fields.ts'
-import { callerKey, isStillAllowed, type Reply, type Request } from '../http/message.ts'
+import { callerKey, isAsAdmitted, type Reply, type Request } from '../http/message.ts'
 import { POLL_WAIT_SECONDS_MAX, WAITING_CALLS_LOOK_MS } from '../limits.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
@@ -215,7 +215,7 @@ class WaitingPoll implements WaitingCall {
   look(nowMs: number): void {
     // The next look would be too late.
     if (nowMs + WAITING_CALLS_LOOK_MS > this.#untilMs) this.giveWay()
-    else if (!isStillAllowed(this.#request)) this.wake()
+    else if (!isAsAdmitted(this.#request)) this.giveWay()
   }
 
   readonly giveWay = (): void => {

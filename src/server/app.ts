@@ -94,7 +94,12 @@ export function createApp(
     request.principal = credential.principal
     request.credential = credential
     const needed = route?.access ?? 'read'
+    request.scopeNow = scopeNow
     request.checkAgain = checksAgain[needed === 'public' ? 'read' : needed]
+  }
+
+  function scopeNow(this: Request) {
+    return authenticator.scopeNow(this)
   }
 
   /** @throws {Problem} 403. */
