@@ -1,6 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
+import { createAccountAdministration } from '../../src/auth/account-administration.ts'
 import { addAccount, findAccount, noAccounts } from '../../src/auth/accounts.ts'
 import { accountsForm } from '../../src/auth/accounts-file.ts'
 import { RememberedClock } from '../../src/auth/clock.ts'
@@ -16,8 +17,11 @@ import { put, remove, type WatchEvent } from '../../src/cluster/messages.ts'
 import { RevokedKeys } from '../../src/cluster/revoked-keys.ts'
 import { createSealer, WrongKeyFileError } from '../../src/cluster/sealed-text.ts'
 import { StorageFullError } from '../../src/errors.ts'
+import type { Request } from '../../src/http/message.ts'
+import { ADMIN_SCOPE } from '../../src/http/scope.ts'
 import { holdClock } from '../support/held-clock.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
+import { requestOf } from '../support/message.ts'
 import { createRandom } from '../support/random.ts'
 import { missingEtcd, startEtcd } from './support/etcd.ts'
 import { startEtcdProxy } from './support/etcd-proxy.ts'
@@ -124,6 +128,37 @@ describe('accounts and keys in etcd', { skip: missingEtcd }, () => {
     const ended = await Promise.all(nodes.map((node) => node.endCredentials('user', 'one', 1)))
     assert.deepEqual(ended.sort(), [false, true])
     for (const node of nodes) assert.equal(node.find('user', 'one')?.generation, 2)
+  })
+
+  it('keep one of two admins who remove each other at two nodes', async (t) => {
+    const { open, accounts } = await setUp(t)
+    const both = ['one', 'two'].reduce(
+      (found, name) => addAccount(found, 'user', name, 'sha256:x', ADMIN_SCOPE),
+      noAccounts,
+    )
+    await accounts.edit(() => both)
+    const removals = [accounts, documentsOf(open()).accounts].map((document, i) => {
+      const live = followAccounts(
+        { accounts: document, initial: undefined, addingCommand: '' },
+        both,
+        createMemoryLog(),
+      )
+      const administration = createAccountAdministration({
+        accounts: live,
+        keys: { catchUp: () => undefined },
+        revocations: { dropGeneration: () => {} },
+        audit: { record: async () => {} },
+      })
+      const [caller = '', other = ''] = i === 0 ? ['one', 'two'] : ['two', 'one']
+      const request = {
+        ...requestOf({}),
+        checkAgain: () => assert.ok(live.find('user', caller) !== undefined, 'the caller has gone'),
+      } as unknown as Request
+      return () => administration.remove(request, 'user', other, undefined)
+    })
+    const outcomes = await Promise.allSettled(removals.map((remove) => remove()))
+    assert.deepEqual(outcomes.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
+    assert.equal((await accounts.read()).users.length, 1)
   })
 
   it('are changed once each when answers and requests are lost', async (t) => {
