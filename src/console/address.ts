@@ -1,6 +1,6 @@
 import { type Configuration, type FieldName, fieldNames } from './configuration.ts'
 
-export const views = ['records', 'exchange', 'status'] as const
+export const views = ['records', 'exchange', 'status', 'accounts'] as const
 export type View = (typeof views)[number]
 
 /** What the address of the page says: which view, and which part of the list. */

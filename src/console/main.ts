@@ -1,3 +1,4 @@
+import { AccountsView } from './accounts-view.ts'
 import { type Address, formatAddress, parseAddress, type View } from './address.ts'
 import { Api } from './api.ts'
 import type { App, ViewPart } from './app.ts'
@@ -76,6 +77,7 @@ const parts: Record<View, ViewPart> = {
   records: list,
   exchange: createExchange(app),
   status: new StatusView(app),
+  accounts: new AccountsView(app),
 }
 let shown: ViewPart | undefined
 

@@ -12,6 +12,7 @@ const titles: Record<View, string> = {
   records: 'Records',
   exchange: 'Import, export',
   status: 'Status',
+  accounts: 'Accounts',
 }
 
 async function logOutOf(app: App): Promise<void> {
@@ -44,6 +45,7 @@ export function createMenu(app: App, showKeys: () => void): { readonly dom: HTML
       link.dom.href = app.linkTo(link.view === address.view ? {} : { ...home, view: link.view })
       if (link.view === address.view) link.dom.setAttribute('aria-current', 'page')
       else link.dom.removeAttribute('aria-current')
+      link.dom.hidden = link.view === 'accounts' && !session.mayAdminister
     }
     const { caller } = session
     logOut.hidden = password.hidden = caller === undefined

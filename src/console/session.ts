@@ -36,6 +36,10 @@ export class Session {
     return this.#caller?.scope.split(' ').includes('write') ?? false
   }
 
+  get mayAdminister(): boolean {
+    return this.#caller?.scope.split(' ').includes('admin') ?? false
+  }
+
   /** Finds out whose session it is; resolves at once if there should be one, and otherwise after a login. */
   async begin(api: Api): Promise<void> {
     // Another window has logged in, or its session has ended.

@@ -80,6 +80,15 @@ export const views: Record<string, View> = {
     await page.getByRole('link', { name: 'Status' }).click()
     await page.getByText('Ready · takes changes').waitFor()
   },
+  accounts: async (page) => {
+    await page.getByRole('link', { name: 'Accounts' }).click()
+    await page.getByRole('button', { name: 'Change script' }).waitFor()
+  },
+  account: async (page) => {
+    await page.getByRole('link', { name: 'Accounts' }).click()
+    await page.getByRole('button', { name: 'Add a client' }).click()
+    await page.getByRole('dialog').waitFor()
+  },
   keys: async (page) => {
     await page.getByRole('button', { name: 'Shortcuts' }).click()
   },

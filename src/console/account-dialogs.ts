@@ -1,0 +1,183 @@
+import { explain, Refusal } from './api.ts'
+import type { App } from './app.ts'
+import { copyButton } from './copy-button.ts'
+import { openDialog } from './dialog.ts'
+import { type Child, element } from './element.ts'
+import { shown } from './shown-text.ts'
+
+/** An account as the API has it. */
+export interface Account {
+  readonly name: string
+  readonly scope: keyof typeof rights
+  /** Of a client, if it was made just now. */
+  readonly secret?: string
+}
+
+export type AccountKind = keyof typeof kinds
+
+/** What is said of each kind, and where the API has it. */
+export const kinds = {
+  user: {
+    ...{ one: 'user', title: 'Users', path: 'v1/users/', ended: 'the sessions of this user' },
+    ...{ secret: 'password', label: 'Password', charactersMin: 8 },
+  },
+  client: {
+    ...{ one: 'client', title: 'Clients', path: 'v1/clients/', ended: 'the tokens of this client' },
+    ...{ secret: 'secret', label: 'Secret', charactersMin: 16 },
+  },
+} as const
+
+/** What the account may do, by its scope. */
+export const rights = {
+  read: 'read',
+  write: 'read and change records',
+  admin: 'read and change records, and manage accounts',
+} as const
+
+/** Asks for a new account. */
+export function openAddAccount(app: App, kind: AccountKind): void {
+  const { one, path, secret, label, charactersMin } = kinds[kind]
+  const name = element('input', {
+    id: 'account-name',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    required: true,
+  })
+  const scope = scopeSelect('write')
+  const chosen = secretInput()
+  const hint = kind === 'client' ? '; leave it empty to have one made' : ''
+  openAccountDialog(app, `Add a ${one}`, 'Add', {
+    fields: [
+      field(kind === 'user' ? 'Name' : 'Id', name),
+      field('May', scope),
+      field(`${label}, at least ${charactersMin} characters${hint}`, chosen),
+    ],
+    inputs: { name, scope, [secret]: chosen },
+    async send() {
+      const isMade = kind === 'client' && chosen.value === ''
+      const json = { name: name.value, scope: scope.value, ...(isMade ? {} : { [secret]: chosen.value }) }
+      return app.api.call(path, { method: 'POST', json })
+    },
+    done: () => ['Added ', shown(name.value)],
+  })
+  name.focus()
+}
+
+/** Asks what of an account is to become otherwise. */
+export function openChangeAccount(app: App, kind: AccountKind, account: Account): void {
+  const { one, path, secret, label, ended, charactersMin } = kinds[kind]
+  const scope = scopeSelect(account.scope)
+  const chosen = secretInput()
+  const rotate = element('input', { id: 'account-rotate', type: 'checkbox' })
+  const isUser = kind === 'user'
+  openAccountDialog(app, `Change a ${one}`, 'Save', {
+    fields: [
+      element('p', {}, isUser ? 'User: ' : 'Client: ', element('b', {}, shown(account.name))),
+      field('May', scope),
+      isUser
+        ? field(`New ${label.toLowerCase()}, at least ${charactersMin} characters`, chosen)
+        : element('p', {}, rotate, element('label', { for: rotate.id }, ' Make a new secret')),
+      element('p', { class: 'faint' }, `With a new ${label.toLowerCase()}, ${ended} end.`),
+    ],
+    inputs: { scope, [secret]: chosen },
+    async send() {
+      const another = isUser
+        ? chosen.value !== '' && { [secret]: chosen.value }
+        : rotate.checked && { rotate: true }
+      const json = { ...(scope.value === account.scope ? {} : { scope: scope.value }), ...another }
+      return app.api.call(path + encodeURIComponent(account.name), { method: 'PATCH', json })
+    },
+    done: () => ['Changed ', shown(account.name)],
+  })
+  scope.focus()
+}
+
+interface AccountForm {
+  readonly fields: readonly Child[]
+  /** By the member of the API, for its faults. */
+  readonly inputs: Readonly<Record<string, HTMLInputElement | HTMLSelectElement>>
+  send(): Promise<{ readonly text: string }>
+  /** What to say when it is done. */
+  done(): readonly Child[]
+}
+
+function openAccountDialog(
+  app: App,
+  title: string,
+  label: string,
+  { fields, inputs, send, done }: AccountForm,
+) {
+  const message = element('p', { class: 'fault', role: 'alert' })
+  const submit = element('button', { class: 'primary' }, label)
+  const form = element(
+    'form',
+    { novalidate: true, submit: (event) => void save(event) },
+    ...fields,
+    message,
+    element('footer', {}, submit),
+  )
+  const dialog = openDialog(title, [form], { className: 'password' })
+
+  async function save(event: Event) {
+    event.preventDefault()
+    message.textContent = ''
+    submit.disabled = true
+    try {
+      const { text } = await send()
+      const [account] = (JSON.parse(text) as { accounts: readonly Account[] }).accounts
+      dialog.close()
+      app.notices.say(...done())
+      app.refresh()
+      if (account?.secret !== undefined) showSecret(app, account.name, account.secret)
+    } catch (error) {
+      message.textContent = reasonOf(error)
+      const [fault] = error instanceof Refusal ? error.faults : []
+      inputs[fault?.field ?? '']?.focus()
+    } finally {
+      submit.disabled = false
+      // Disabling the button dropped the focus.
+      if (document.activeElement === document.body) submit.focus()
+    }
+  }
+}
+
+function showSecret(app: App, name: string, secret: string): void {
+  openDialog(
+    'The secret of a client',
+    [
+      element(
+        'div',
+        { class: 'body' },
+        element('p', {}, 'Client: ', element('b', {}, shown(name))),
+        element(
+          'p',
+          {},
+          element('code', { class: 'secret' }, secret),
+          ' ',
+          copyButton(app, 'Copy', () => secret, 'the secret'),
+        ),
+        element('p', {}, 'It is shown only now: the server keeps no copy that anybody could read.'),
+      ),
+    ],
+    { className: 'password' },
+  )
+}
+
+function reasonOf(error: unknown): string {
+  const faults = error instanceof Refusal ? error.faults : []
+  if (faults.length === 0) return explain(error)
+  return faults.map(({ field, detail }) => `The ${field} ${detail}.`).join(' ')
+}
+
+function scopeSelect(scope: Account['scope']): HTMLSelectElement {
+  const options = Object.entries(rights).map(([word, text]) => new Option(text, word, false, word === scope))
+  return element('select', { id: 'account-scope' }, ...options)
+}
+
+function secretInput(): HTMLInputElement {
+  return element('input', { id: 'account-secret', type: 'password', autocomplete: 'new-password' })
+}
+
+function field(label: string, input: HTMLInputElement | HTMLSelectElement): HTMLElement {
+  return element('div', { class: 'field' }, element('label', { for: input.id }, label), input)
+}

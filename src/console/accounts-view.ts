@@ -1,0 +1,121 @@
+import {
+  type Account,
+  type AccountKind,
+  kinds,
+  openAddAccount,
+  openChangeAccount,
+  rights,
+} from './account-dialogs.ts'
+import { explain } from './api.ts'
+import type { App, ViewPart } from './app.ts'
+import { ask } from './dialog.ts'
+import { button, element, headRow, setText } from './element.ts'
+import { shown } from './shown-text.ts'
+
+/** One kind of accounts: a heading, a table, and what adds one. */
+interface Part {
+  readonly kind: AccountKind
+  readonly dom: HTMLElement
+  readonly rows: HTMLTableSectionElement
+}
+
+/** The users and clients of the server, for admins. */
+export class AccountsView implements ViewPart {
+  readonly dom: HTMLElement
+  readonly #app: App
+  readonly #fault = element('p', { class: 'fault', role: 'alert' })
+  readonly #parts: readonly Part[]
+  #reads = 0
+
+  constructor(app: App) {
+    this.#app = app
+    this.#parts = [this.#makePart('user'), this.#makePart('client')]
+    this.dom = element(
+      'section',
+      { 'aria-label': 'Accounts', class: 'accounts' },
+      element('h2', {}, 'Accounts'),
+      this.#fault,
+      ...this.#parts.map(({ dom }) => dom),
+    )
+  }
+
+  show(): void {
+    this.refresh()
+  }
+
+  refresh(): void {
+    void this.#read()
+  }
+
+  #makePart(kind: AccountKind): Part {
+    const { one, title } = kinds[kind]
+    const rows = element('tbody')
+    const actions = element('span', { class: 'unseen' }, 'Actions')
+    const dom = element(
+      'section',
+      { 'aria-label': title },
+      element('h3', {}, title),
+      element('table', {}, headRow(kind === 'user' ? 'Name' : 'Id', 'May', actions), rows),
+      button(`Add a ${one}`, () => openAddAccount(this.#app, kind), { class: 'primary' }),
+    )
+    return { kind, dom, rows }
+  }
+
+  async #read(): Promise<void> {
+    this.#reads += 1
+    const reads = this.#reads
+    try {
+      const lists = await Promise.all(this.#parts.map(({ kind }) => this.#app.api.call(kinds[kind].path)))
+      // A later answer is the newer one.
+      if (reads !== this.#reads) return
+      setText(this.#fault, '')
+      for (const [i, { kind, rows }] of this.#parts.entries()) {
+        const { accounts } = JSON.parse(lists[i]?.text ?? '') as { accounts: readonly Account[] }
+        rows.replaceChildren(...accounts.map((account) => this.#rowOf(kind, account)))
+      }
+    } catch (error) {
+      if (reads === this.#reads) setText(this.#fault, explain(error))
+    }
+  }
+
+  #rowOf(kind: AccountKind, account: Account): HTMLTableRowElement {
+    const { name, scope } = account
+    return element(
+      'tr',
+      {},
+      element('th', { scope: 'row' }, shown(name)),
+      element('td', {}, rights[scope]),
+      element(
+        'td',
+        { class: 'actions' },
+        button('Change', () => openChangeAccount(this.#app, kind, account), {
+          class: 'quiet',
+          'aria-label': `Change ${name}`,
+        }),
+        button('Remove', () => void this.#remove(kind, name), {
+          class: 'quiet',
+          'aria-label': `Remove ${name}`,
+        }),
+      ),
+    )
+  }
+
+  async #remove(kind: AccountKind, name: string): Promise<void> {
+    const { one, path, ended } = kinds[kind]
+    const question = element(
+      'p',
+      {},
+      `The ${one} `,
+      element('b', {}, shown(name)),
+      ` goes, and ${ended} end.`,
+    )
+    if (!(await ask(`Remove a ${one}`, [question], 'Remove'))) return
+    try {
+      await this.#app.api.call(path + encodeURIComponent(name), { method: 'DELETE' })
+      this.#app.notices.say('Removed ', shown(name))
+      this.#app.refresh()
+    } catch (error) {
+      this.#app.notices.say(explain(error))
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import type { Page } from 'playwright-core'
+import { getToken, logIn as startSession } from '../support/api.ts'
+import { runCommand } from '../support/command.ts'
+import { createClient } from '../support/http-client.ts'
+import { admin } from '../support/service.ts'
+import { assertAccessible } from './support/accessible.ts'
+import { openConsole } from './support/browser.ts'
+import { noChromium } from './support/chromium.ts'
+import { reader, startConsoleServer } from './support/console-server.ts'
+import { logIn } from './support/log-in.ts'
+
+const hostile = '<b>eve</b>\u202e'
+
+async function openAccounts(t: TestContext, statuses: readonly number[] = []) {
+  const server = await startConsoleServer(t)
+  const page = await openConsole(t, { server, path: '/console/?view=accounts', expected: { statuses } })
+  await logIn(page, admin.username, admin.password)
+  await page.getByRole('button', { name: 'Change reader' }).waitFor()
+  return { server, page, ask: createClient(server.url, await startSession(server.url, admin)) }
+}
+
+/** The cells of each row, of users and then of clients. */
+async function rowsOf(page: Page): Promise<string[]> {
+  const rows = await page.locator('.accounts tbody tr').all()
+  return Promise.all(
+    rows.map(async (row) => (await row.locator('th, td').allInnerTexts()).slice(0, 2).join(': ')),
+  )
+}
+
+describe('accounts in the console', { skip: noChromium }, () => {
+  it('are listed, added, changed and removed: users', async (t) => {
+    const { page, server, ask } = await openAccounts(t, [400, 409])
+    assert.deepEqual(await rowsOf(page), [
+      'admin: read and change records, and manage accounts',
+      'reader: read',
+      'script: read and change records',
+    ])
+    await assertAccessible(page)
+    await page.getByRole('button', { name: 'Add a user' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill(hostile)
+    await dialog.getByLabel(/^Password/).fill('short')
+    await dialog.getByRole('button', { name: 'Add', exact: true }).click()
+    await dialog.getByText('The password is shorter than 8 characters; choose a longer one.').waitFor()
+    await assertAccessible(page)
+    await dialog.getByLabel(/^Password/).fill('a good password')
+    await dialog.getByLabel('May').selectOption('read')
+    await dialog.getByRole('button', { name: 'Add', exact: true }).click()
+    await page.getByText('<b>eve</b>').first().waitFor()
+    await startSession(server.url, { username: hostile, password: 'a good password' })
+
+    await page.getByRole('button', { name: `Change ${hostile}` }).click()
+    await dialog.getByLabel('May').selectOption('admin')
+    await dialog.getByLabel(/^New password/).fill('another password')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    const changed = await ask('GET', `/v1/users/${encodeURIComponent(hostile)}`)
+    assert.equal(changed.json<{ accounts: { scope: string }[] }>().accounts[0]?.scope, 'admin')
+    await startSession(server.url, { username: hostile, password: 'another password' })
+
+    await page.getByRole('button', { name: `Remove ${hostile}` }).click()
+    await dialog.getByRole('button', { name: 'Remove', exact: true }).click()
+    await page.getByText(/^Removed/).waitFor()
+    await page.getByRole('button', { name: 'Remove admin' }).click()
+    await dialog.getByRole('button', { name: 'Remove', exact: true }).click()
+    await page.getByText('Cannot remove the user "admin": no other user is an admin').waitFor()
+    assert.equal((await rowsOf(page)).length, 3)
+  })
+
+  it('show the secret of a client once, and can give it another', async (t) => {
+    const { page, server } = await openAccounts(t)
+    const dialog = page.getByRole('dialog')
+    const takeSecret = async () => {
+      const secret = await dialog.locator('code').innerText()
+      await dialog.getByRole('button', { name: 'Copy the secret' }).waitFor()
+      await dialog.getByRole('button', { name: 'Close' }).click()
+      return secret
+    }
+    await page.getByRole('button', { name: 'Add a client' }).click()
+    await dialog.getByLabel('Id').fill('ci')
+    await dialog.getByRole('button', { name: 'Add', exact: true }).click()
+    const first = await takeSecret()
+    await getToken(server.url, { client_id: 'ci', client_secret: first })
+    await page.getByRole('button', { name: 'Change ci' }).click()
+    await dialog.getByLabel('Make a new secret').check()
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.locator('code').waitFor()
+    const second = await takeSecret()
+    assert.notEqual(second, first)
+    await getToken(server.url, { client_id: 'ci', client_secret: second })
+    assert.equal((await page.content()).includes(second), false)
+  })
+
+  it('are not in the menu of others, and say so when the right has gone', async (t) => {
+    const { page, server } = await openAccounts(t, [403])
+    const link = page.getByRole('link', { name: 'Accounts' })
+    assert.equal(await link.count(), 1)
+    const demotion = ['user', 'set', 'admin', '--read-write', '--data', server.folder]
+    assert.equal((await runCommand(demotion, { input: '' })).code, 0)
+    await page.getByRole('button', { name: 'Change script' }).click()
+    await page.getByRole('dialog').getByLabel('May').selectOption('read')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('This credential cannot manage accounts').waitFor()
+    const other = await openConsole(t, { server })
+    await logIn(other, reader.username, reader.password)
+    assert.equal(await other.getByRole('link', { name: 'Accounts' }).count(), 0)
+  })
+})
