@@ -40,14 +40,17 @@ export async function callUntilSettled<Answer>(
   call: () => Promise<Answer>,
   { what, end, isChange }: { readonly what: string; readonly end: number; readonly isChange: boolean },
 ): Promise<Settled<Answer>> {
-  for (let isRepeated = false; ; ) {
+  let isRepeated = false
+  // What is too large now was too large before, too.
+  const mayBeDone = ({ reason }: EtcdError) => isRepeated && reason !== 'too_large'
+  for (;;) {
     try {
       return { answer: await call(), isRepeated }
     } catch (error) {
       if (!(error instanceof EtcdError)) throw error
       if (error.reason === 'no_lease') throw error
       isRepeated ||= isChange && !error.isUndone
-      if (!isPassing(error) || performance.now() >= end) throw asStorageError(error, what, isRepeated)
+      if (!isPassing(error) || performance.now() >= end) throw asStorageError(error, what, mayBeDone(error))
     }
     await setTimeout(ETCD_RETRY_PAUSE_MS)
   }
@@ -59,7 +62,7 @@ export function asStorageError(error: EtcdError, what: string, mayBeDone: boolea
   if (mayBeDone)
     return new OutcomeUnknownError(`Cannot tell whether ${what} changed: ${error.message}`, options)
   const message = `Cannot change ${what}: ${error.message}`
-  return error.reason === 'no_space'
+  return error.reason === 'no_space' || error.reason === 'too_large'
     ? new StorageFullError(message, options)
     : new StorageUnavailableError(message, options)
 }

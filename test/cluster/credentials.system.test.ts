@@ -161,6 +161,23 @@ describe('accounts and keys in etcd', { skip: missingEtcd }, () => {
     assert.equal((await accounts.read()).users.length, 1)
   })
 
+  it('are not changed, and say that there is no room, when they would be more than etcd takes at once', async (t) => {
+    const { accounts } = await setUp(t)
+    const count = 12_000
+    const users = Array.from({ length: count }, (_, i) => ({
+      ...{ name: `user-${i}`, secret: `sha256:${'x'.repeat(100)}`, generation: i + 1 },
+    }))
+    const all = { lastGeneration: count, users, clients: [] }
+    await assert.rejects(
+      accounts.edit(() => all),
+      (error) => {
+        assert.ok(error instanceof StorageFullError)
+        return error.message.includes('--max-request-bytes')
+      },
+    )
+    assert.deepEqual(await accounts.read(), one)
+  })
+
   it('are changed once each when answers and requests are lost', async (t) => {
     const { open, member, accounts } = await setUp(t)
     const proxy = await startEtcdProxy(t, member.url)
