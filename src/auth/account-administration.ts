@@ -45,7 +45,7 @@ type Condition = ((etag: string) => boolean) | undefined
  * and by the right that the caller still has then. It resolves once it is durable, and is in the audit trail.
  */
 export interface AccountAdministration {
-  /** All of a kind, by name. */
+  /** All of a kind, by name; the same array until accounts change. */
   list(kind: AccountKind): readonly Account[]
   find(kind: AccountKind, name: string): Account | undefined
   /**
@@ -89,8 +89,18 @@ export function createAccountAdministration({
   revocations,
   audit,
 }: AdministrationOptions): AccountAdministration {
+  /** By the list as it is stored: sorting ten thousand takes its time. */
+  const sorted = new WeakMap<readonly Account[], readonly Account[]>()
+
   return {
-    list: (kind) => accounts.list(kind).toSorted((one, other) => (one.name < other.name ? -1 : 1)),
+    list(kind) {
+      const stored = accounts.list(kind)
+      const known = sorted.get(stored)
+      if (known !== undefined) return known
+      const byName = stored.toSorted((one, other) => (one.name < other.name ? -1 : 1))
+      sorted.set(stored, byName)
+      return byName
+    },
 
     find: accounts.find,
 

@@ -6,7 +6,7 @@ import {
 } from '../auth/account-administration.ts'
 import { type Account, type AccountKind, scopeOf } from '../auth/accounts.ts'
 import { conditionIn, isUnchanged } from '../http/header-fields.ts'
-import { jsonReply, type Reply, type Request, readJsonObject } from '../http/message.ts'
+import { JSON_TYPE, jsonReply, type Reply, type Request, readJsonObject, textReply } from '../http/message.ts'
 import type { ProblemCode } from '../http/problem-types.ts'
 import { widestOf } from '../http/scope.ts'
 import { ACCOUNT_NAME_CHARACTERS_MAX } from '../limits.ts'
@@ -171,18 +171,28 @@ function routesOfOne(kind: AccountKind): RouteDescription<'get' | 'modify' | 're
   ]
 }
 
+interface AccountText {
+  readonly etag: string
+  readonly body: string
+}
+
 /** @param basePath Prefix of the URLs in answers. */
 export function accountsHandlers(kind: AccountKind, administration: AccountAdministration, basePath: string) {
+  /** What is read of lists, made once for each. */
+  const texts = new WeakMap<readonly Account[], AccountText>()
   return { list, add, get, modify, remove }
 
   function list(request: Request): Reply {
-    return found(request, administration.list(kind))
+    const accounts = administration.list(kind)
+    const text = texts.get(accounts) ?? textOf(accounts)
+    texts.set(accounts, text)
+    return found(request, text)
   }
 
   function get(request: Request, name: string): Reply {
     const account = administration.find(kind, name)
     if (account === undefined) throw unknownAccount(kind, name)
-    return found(request, [account])
+    return found(request, textOf([account]))
   }
 
   async function add(request: Request): Promise<Reply> {
@@ -202,12 +212,15 @@ export function accountsHandlers(kind: AccountKind, administration: AccountAdmin
     return { status: 204, headers: { 'Cache-Control': 'no-store' } }
   }
 
-  function found(request: Request, accounts: readonly Account[]): Reply {
-    const etag = tagOf(accounts)
+  function textOf(accounts: readonly Account[]): AccountText {
+    return { etag: tagOf(accounts), body: JSON.stringify({ accounts: accounts.map(shown) }) }
+  }
+
+  function found(request: Request, { etag, body }: AccountText): Reply {
     checkIfMatch(request, etag)
     if (isUnchanged(request.headers['if-none-match'], etag))
       return { status: 304, headers: { 'Cache-Control': 'no-store', ETag: etag } }
-    return jsonReply(200, { accounts: accounts.map(shown) }, { ETag: etag })
+    return textReply(200, body, { 'Content-Type': JSON_TYPE, ETag: etag })
   }
 
   function changed(status: number, { account, secret }: ChangedAccount, headers = {}): Reply {

@@ -97,6 +97,7 @@ describe('the administration of accounts', () => {
       administration.list('user').map(({ name }) => name),
       names.toSorted(),
     )
+    assert.equal(administration.list('user'), administration.list('user'))
   })
 
   it('asks again whether the caller may, when the change is decided', async () => {
