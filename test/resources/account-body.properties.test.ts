@@ -1,0 +1,97 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import * as fc from 'fast-check'
+import { InvalidInputError } from '../../src/errors.ts'
+import { scopeFor } from '../../src/http/scope.ts'
+import { parseAccountPatch, parseNewAccount } from '../../src/resources/account-body.ts'
+import { holdLaterFor } from '../support/properties/hold-property.ts'
+
+const kind = fc.constantFrom('user' as const, 'client' as const)
+const secretOf = { user: 'password', client: 'secret' } as const
+const value = fc.oneof(
+  fc.constantFrom<unknown>(
+    'eve',
+    'user',
+    'client',
+    'read',
+    'write',
+    'admin',
+    'a:b',
+    '..',
+    '',
+    true,
+    false,
+    null,
+    1,
+  ),
+  fc.constantFrom('a good password', 'sixteen characters', ' blank', 'two\nlines', '\ud800 not well formed'),
+  fc.jsonValue({ maxDepth: 1 }),
+)
+const member = fc.oneof(
+  fc.constantFrom(
+    'name',
+    'kind',
+    'scope',
+    'password',
+    'secret',
+    'rotate',
+    'grants',
+    '__proto__',
+    'constructor',
+  ),
+  fc.string(),
+)
+const body = fc
+  .array(fc.tuple(member, value), { maxLength: 5 })
+  .map((entries) => JSON.parse(JSON.stringify(Object.fromEntries(entries))) as Record<string, unknown>)
+
+/** What a parser returns, or the fields that it refuses. */
+function outcome<Parsed>(parse: () => Parsed): { readonly parsed: Parsed } | { readonly fields: string[] } {
+  try {
+    return { parsed: parse() }
+  } catch (error) {
+    if (!(error instanceof InvalidInputError)) throw error
+    assert.ok(error.faults.length > 0)
+    return { fields: error.faults.map(({ field }) => field) }
+  }
+}
+
+describe('bodies of accounts', () => {
+  it('are a valid account to add, or all their faults are named', async (t) => {
+    await holdLaterFor(t, fc.tuple(kind, body), async ([of, sent]) => {
+      const result = outcome(() => parseNewAccount(of, sent))
+      if ('fields' in result) {
+        const known = [...Object.keys(sent), 'name', 'password']
+        for (const field of result.fields) assert.ok(known.includes(field), field)
+        return
+      }
+      const { name, scope, secret } = result.parsed
+      const allowed = ['name', 'kind', 'scope', secretOf[of]]
+      for (const field of Object.keys(sent)) assert.ok(allowed.includes(field), field)
+      assert.equal(name, sent.name)
+      assert.equal(scope, scopeFor((sent.scope ?? 'write') as 'write'))
+      const chosen = sent[secretOf[of]]
+      assert.deepEqual(secret, chosen === undefined ? 'made' : { chosen })
+      if (of === 'user') assert.notEqual(secret, 'made')
+    })
+  })
+
+  it('are what to change, or all their faults are named', async (t) => {
+    await holdLaterFor(t, fc.tuple(kind, body), async ([of, sent]) => {
+      const result = outcome(() => parseAccountPatch(of, 'eve', sent))
+      if ('fields' in result) {
+        for (const field of result.fields) assert.ok(Object.keys(sent).includes(field), field)
+        return
+      }
+      const allowed = ['name', 'kind', 'scope', secretOf[of], ...(of === 'client' ? ['rotate'] : [])]
+      for (const field of Object.keys(sent)) assert.ok(allowed.includes(field), field)
+      assert.ok(sent.name === undefined || sent.name === 'eve')
+      assert.ok(sent.kind === undefined || sent.kind === of)
+      const { scope, secret } = result.parsed
+      assert.equal(scope, sent.scope === undefined ? undefined : scopeFor(sent.scope as 'read'))
+      const chosen = sent[secretOf[of]]
+      assert.deepEqual(secret, sent.rotate === true ? 'made' : chosen === undefined ? undefined : { chosen })
+    })
+  })
+})
