@@ -114,7 +114,9 @@ async function readSshHosts(
   const pieces = readInputBytes({ source, what, context, onShare: (share) => progress.show(share) })
   const id = isStandardInput(source) ? undefined : await fileIdOf(source)
   await takeSshFiles(configuration, pieces, ownerOf(source, context), id)
-  const hosts = resolveHosts(configuration, username, onFault)
+  const hosts = resolveHosts(configuration, { username, remedy: '--user NAME' }, onFault)
+  for (const { file, ...warning } of configuration.warnings)
+    context.screen.write(`connbook: ${describeWarning(file ?? source, warning)}\n`)
   if (configuration.hosts.size === 0)
     onFault({
       location: { file: undefined, line: 1, order: 0 },

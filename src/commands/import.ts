@@ -78,7 +78,7 @@ export const importCommand = defineCommand({
     'A server elsewhere is sent the file, if --server, CONNBOOK_SERVER or a kept login names it. Otherwise it goes to the data folder; if a server runs there, it imports the file. As root, name the folder then.',
     'A folder that is not there is made only if --data or CONNBOOK_DATA names it.',
     `A file with a fault changes nothing; the message names each fault with its line. FILE - is standard input. The format is ${eitherOf(importFormatNames)}: the end of the file name decides, or --format.`,
-    'An SSH configuration is read as ssh reads it for whoever runs the command, Host * and Include too. Match is a fault, and nothing is executed.',
+    'An SSH configuration is read as ssh reads it for whoever runs the command, Host *, Match by host names and Include too. Nothing is executed.',
   ],
   flags: ['format', 'mode', 'dryRun', ...formatFlags, 'user', 'skip', ...clientFlags],
   exitCodes: { ...elsewhereExitCodes, 65: DAMAGED, 75: IN_USE },

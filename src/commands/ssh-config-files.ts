@@ -82,6 +82,8 @@ class FileTaker {
   readonly #files: FileSystem
   #bytes = 0
   #includes = 0
+  /** Whether the path that is followed has led to a file, or to a fault. */
+  #isFound = false
 
   constructor(configuration: SshConfiguration, owner: SshConfigOwner, files: FileSystem) {
     this.#configuration = configuration
@@ -111,7 +113,10 @@ class FileTaker {
       const path = this.#pathOf(word, location)
       if (path === undefined) continue
       const paths = await this.#expand(path, location)
-      for (const found of paths) await this.#include(found, condition, location, chain)
+      this.#isFound = paths === undefined
+      for (const found of paths ?? []) await this.#include(found, condition, location, chain)
+      if (!this.#isFound)
+        this.#configuration.leaveOut(location, `Include matches no file: ${JSON.stringify(path)}`)
     }
   }
 
@@ -142,7 +147,8 @@ class FileTaker {
     return undefined
   }
 
-  async #expand(pattern: string, location: SourceLocation): Promise<string[]> {
+  /** Undefined if the path is a fault. */
+  async #expand(pattern: string, location: SourceLocation): Promise<string[] | undefined> {
     let entries = 0
     const look = (names: number) => {
       entries += names
@@ -153,7 +159,7 @@ class FileTaker {
       return await globPaths(pattern, look, this.#files)
     } catch (error) {
       this.#fault(location, `${JSON.stringify(pattern)} cannot be followed: ${reasonOf(error)}`)
-      return []
+      return undefined
     }
   }
 
@@ -180,6 +186,8 @@ class FileTaker {
       }
     } finally {
       await file.close()
+      // What it includes has changed that.
+      this.#isFound = true
     }
   }
 
@@ -195,6 +203,7 @@ class FileTaker {
     } catch (error) {
       // ssh passes these over, too.
       if (['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '')) return undefined
+      this.#isFound = true
       this.#fault(location, `${JSON.stringify(path)} ${failure}: ${reasonOf(error)}`)
       return undefined
     }

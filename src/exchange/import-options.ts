@@ -14,6 +14,10 @@ export interface ImportOptions {
   readonly only: readonly Pair[]
   /** Field and value, for rows without one. */
   readonly defaults: readonly Pair[]
+  /** The username of hosts without one. */
+  readonly user?: string
+  /** Whether what cannot be kept is left out. */
+  readonly isSkipping?: boolean
   /** How the caller writes a parameter, for remedies. */
   readonly spell: Spelling
 }
@@ -33,6 +37,8 @@ const formatsOfParameter: Readonly<Record<keyof ImportWords, readonly string[]>>
   map: ['csv'],
   only: ['csv'],
   default: ['csv', 'pg-service', 'ansible'],
+  user: ['ssh-config'],
+  skip: ['ssh-config'],
 }
 export const repeatedParameters = ['map', 'only', 'default'] as const
 
@@ -43,6 +49,9 @@ export interface ImportWords {
   readonly map?: readonly string[] | undefined
   readonly only?: readonly string[] | undefined
   readonly default?: readonly string[] | undefined
+  readonly user?: string | undefined
+  /** `1` for yes. */
+  readonly skip?: string | undefined
 }
 
 /** As HTTP has them, with `:` between the two parts of a value. */
@@ -99,11 +108,15 @@ export function parseImportOptions(
   for (const pair of defaults) checkDefault(pair, format === 'csv' ? fillable : fillableElsewhere, onFault)
   checkOnce('map', map, onFault)
   checkOnce('default', defaults, onFault)
-  const { separator, extra } = words
+  const { separator, extra, user, skip } = words
+  const userFault = user === undefined ? undefined : fillableElsewhere[0]?.check(user)
+  if (userFault !== undefined) onFault({ field: 'user', detail: userFault })
   return {
     ...{ map, only, defaults, spell },
     ...(separator === undefined ? {} : { separator: separator === 'tab' ? '\t' : separator }),
     ...(extra === undefined ? {} : { extra: extra === 'labels' ? 'labels' : 'ignore' }),
+    ...(user === undefined ? {} : { user }),
+    isSkipping: skip === '1',
   }
 }
 

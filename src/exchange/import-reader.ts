@@ -1,15 +1,15 @@
 import type { Fault } from '../errors.ts'
 import { IMPORT_ROW_MEMORY_BYTES, IMPORT_ROWS_MAX, NAME_CHARACTERS_MAX } from '../limits.ts'
 import { type LongWork, runAtOnce } from '../scheduler.ts'
-import { type ImportedConfiguration, readNewConfiguration } from '../store/configuration.ts'
+import type { ImportedConfiguration } from '../store/configuration.ts'
 import { importRowMemory } from '../store/import-plan.ts'
-import { faultsOfLabelsPatch, type LabelsPatch } from '../store/labels.ts'
 import { checkText, counted } from '../text.ts'
 import { createAnsibleReader } from './ansible-rows.ts'
 import { createCsvReader } from './csv-rows.ts'
 import { type ImportOptions, noImportOptions } from './import-options.ts'
 import { type ImportEncoding, ImportTextDecoder } from './import-text.ts'
 import { createJsonlReader, createJsonReader } from './json-rows.ts'
+import { parseRow } from './parsed-row.ts'
 import { createPgServiceReader } from './pg-service-rows.ts'
 import { type ImportWarning, LINES_LISTED_MAX, type ReadColumn, type Row, type RowReader } from './row.ts'
 import { createSshConfigReader } from './ssh-config-rows.ts'
@@ -225,26 +225,6 @@ interface FaultGroup {
   count: number
   readonly lines: number[]
   last: number | undefined
-}
-
-/**
- * Checks one row.
- *
- * @param place Of the row, for its faults.
- * @returns Undefined if it has faults.
- */
-export function parseRow(
-  place: Pick<Fault, 'line' | 'name'>,
-  fields: Record<string, unknown>,
-  labelsPatch: LabelsPatch | undefined,
-  addFault: (fault: Fault) => void,
-): ImportedConfiguration | undefined {
-  const { fields: draft, faults: fieldFaults } = readNewConfiguration(fields)
-  const faults =
-    labelsPatch === undefined ? fieldFaults : [...fieldFaults, ...faultsOfLabelsPatch(labelsPatch)]
-  for (const fault of faults) addFault({ ...place, ...fault })
-  if (faults.length > 0) return undefined
-  return labelsPatch === undefined ? draft : { ...draft, labelsPatch }
 }
 
 export type ImportFormatName = keyof typeof rowReaders

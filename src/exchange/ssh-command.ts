@@ -41,13 +41,14 @@ export function sshCommandTo(record: NewConfiguration, find: FindRecord): SshCom
   const args = ['-p', String(port), '-l', username]
   const jump = writtenJump(record, find)
   if (typeof jump === 'string') return jump
-  for (const { key, option, fault } of sshLabels) {
+  for (const { key, keyword, option, isList, fault } of sshLabels) {
     const value = key === JUMP_LABEL ? jump?.word : labelOf(labels, key)
     if (value === undefined) continue
     const reason =
       key === JUMP_LABEL ? undefined : (fault(value) ?? faultsOfLabels({ [key]: value })[0]?.detail)
     if (reason !== undefined) return `has a label ${key} that ${reason}`
-    args.push(option, value)
+    for (const part of isList ? value.split(',') : [value])
+      args.push(option, option === '-o' ? `${keyword}=${part}` : part)
   }
   // Not behind `--`: ssh would then take what follows the host for a command, and not for its own options.
   return { args: [...args, host], warnings: jump?.warnings ?? [] }

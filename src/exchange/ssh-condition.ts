@@ -10,27 +10,54 @@ interface Pattern {
   readonly isNegated: boolean
 }
 
+/** A criterion of a `Match` line. */
+export interface Criterion {
+  readonly attribute: 'all' | 'host' | 'originalhost'
+  readonly isNegated: boolean
+  /** Patterns with commas between them; in small letters, as ssh compares them there. */
+  readonly patterns: string
+}
+
 /** A name whose conditions are looked at. */
 export interface Alias {
   readonly name: string
   /** From `bytesOf`. */
   readonly bytes: string
+  /** The host name that ssh knows when it comes to a line: the HostName so far, else the name. From `bytesOf`. */
+  readonly hostnameAt: (position: number) => string
   /** Gets the cost of each look, in characters compared; may throw. */
   readonly spend: (steps: number) => void
 }
 
-/** When lines of an SSH configuration apply: for the names of their `Host`, within the conditions around an `Include`. */
+/**
+ * When lines of an SSH configuration apply: for the names of their `Host` or `Match`, within the conditions around an
+ * `Include`.
+ */
 export class Condition {
   readonly #around: Condition | undefined
+  readonly #criteria: readonly (Criterion & { readonly parsed: readonly Pattern[] })[]
+  readonly #position: number
   readonly #names: ReadonlySet<string> | undefined
   readonly #patterns: readonly Pattern[]
 
   /**
    * @param around Must hold, too.
    * @param words Of the `Host` line; undefined where no `Host` stands above.
+   * @param criteria Of a `Match` line, which must all hold.
+   * @param position Of the `Match` line, for `hostnameAt`.
    */
-  constructor(around?: Condition, words?: readonly string[]) {
+  constructor(
+    around?: Condition,
+    words?: readonly string[],
+    criteria: readonly Criterion[] = [],
+    position = 0,
+  ) {
     this.#around = around
+    this.#position = position
+    this.#criteria = criteria.map((criterion) => ({
+      ...criterion,
+      parsed: criterion.patterns.split(',').map(patternOf),
+    }))
     const isPlain = words !== undefined && !words.some(isPattern)
     this.#names = isPlain ? new Set(words) : undefined
     this.#patterns = isPlain || words === undefined ? [] : words.map(patternOf)
@@ -41,21 +68,60 @@ export class Condition {
     return this.#names !== undefined
   }
 
+  /** Whether it depends on the HostName of a host, and so on lines above it. */
+  get isDependent(): boolean {
+    return this.#criteria.some(({ attribute }) => attribute === 'host') || this.#around?.isDependent === true
+  }
+
   holdsFor(alias: Alias): boolean {
     alias.spend(LOOK_STEPS)
-    return (this.#around?.holdsFor(alias) ?? true) && this.#fits(alias)
+    return (this.#around?.holdsFor(alias) ?? true) && this.#fits(alias) && this.#meets(alias)
   }
 
   #fits({ name, bytes, spend }: Alias): boolean {
     if (this.#names !== undefined) return this.#names.has(name)
-    let fits = this.#patterns.length === 0
-    for (const pattern of this.#patterns) {
-      if (!matchesPattern(bytes, pattern.bytes, spend)) continue
-      if (pattern.isNegated) return false
-      fits = true
-    }
-    return fits
+    return this.#patterns.length === 0 || fitsPatterns(bytes, this.#patterns, spend)
   }
+
+  #meets({ name, hostnameAt, spend }: Alias): boolean {
+    return this.#criteria.every(({ attribute, isNegated, parsed }) => {
+      if (attribute === 'all') return !isNegated
+      const text = attribute === 'host' ? hostnameAt(this.#position) : bytesOf(name)
+      return fitsPatterns(text.toLowerCase(), parsed, spend) !== isNegated
+    })
+  }
+}
+
+/** Whether one of the patterns fits, and none with `!`. */
+function fitsPatterns(bytes: string, patterns: readonly Pattern[], spend: Alias['spend']): boolean {
+  let fits = false
+  for (const pattern of patterns) {
+    if (!matchesPattern(bytes, pattern.bytes, spend)) continue
+    if (pattern.isNegated) return false
+    fits = true
+  }
+  return fits
+}
+
+const ATTRIBUTES = ['all', 'host', 'originalhost'] as const
+
+/** @returns Undefined for what ssh refuses, and for criteria that need more than the names of hosts. */
+export function parseCriteria(words: readonly string[]): readonly Criterion[] | undefined {
+  const criteria: Criterion[] = []
+  for (let at = 0; at < words.length; at++) {
+    const [, mark, written = '', joined] = /^(!?)([a-z]+)(?:=(.*))?$/is.exec(words[at] ?? '') ?? []
+    const attribute = ATTRIBUTES.find((known) => known === written.toLowerCase())
+    if (attribute === undefined) return undefined
+    if (attribute === 'all') criteria.push({ attribute, isNegated: mark === '!', patterns: '' })
+    else {
+      if (joined === undefined) at += 1
+      const patterns = (joined ?? words[at] ?? '').toLowerCase()
+      if (patterns === '') return undefined
+      criteria.push({ attribute, isNegated: mark === '!', patterns })
+    }
+  }
+  const isSound = criteria.length === 1 || criteria.every(({ attribute }) => attribute !== 'all')
+  return criteria.length > 0 && isSound ? criteria : undefined
 }
 
 /** Whether a word of a `Host` line is a pattern, not a literal name. */

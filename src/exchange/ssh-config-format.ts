@@ -154,9 +154,11 @@ export function sshSection(
     `Host ${quote(name)}\n  HostName ${quote(hostname.replaceAll('%', '%%'))}\n` +
     `  Port ${port}\n  User ${quote(username)}\n`
   if (labels === undefined) return text
-  for (const { key, keyword, isBare } of sshLabels) {
+  for (const { key, keyword, isBare, isList } of sshLabels) {
     const value = key === JUMP_LABEL ? (jump ?? labelOf(labels, key)) : labelOf(labels, key)
-    if (value !== undefined) text += `  ${keyword} ${isBare ? value : quote(value)}\n`
+    if (value === undefined) continue
+    for (const part of isList ? value.split(',') : [value])
+      text += `  ${keyword} ${isBare ? part : quote(part)}\n`
   }
   return text
 }

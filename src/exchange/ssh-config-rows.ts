@@ -1,106 +1,78 @@
-import { IMPORT_ROW_CHARACTERS_MAX } from '../limits.ts'
-import { faultyRow, type Row, type RowReader, tooLongRow } from './row.ts'
-import { isPattern } from './ssh-condition.ts'
-import { parseSshLine } from './ssh-config-line.ts'
-import { isKept, NOT_KEPT, readSshHost } from './ssh-host.ts'
+import { type ImportOptions, noImportOptions } from './import-options.ts'
+import { LineSplitter } from './import-text.ts'
+import { faultyRow, type ImportWarning, type Row, type RowReader } from './row.ts'
+import { type LocatedFault, SshConfiguration } from './ssh-configuration.ts'
+import { resolveHostsInSlices } from './ssh-resolved.ts'
 
-interface Section {
-  readonly line: number
-  readonly names: readonly string[]
-  readonly values: Map<string, string>
-}
+/** Estimated memory of a line or a word that is kept. */
+const WORD_BYTES = 100
+const WARNINGS_MAX = 100
 
 /**
- * Reads the `Host` sections of ssh_config(5), one record per name. Faults are patterns, `Match`, `Include`, and every
- * keyword that a record cannot keep.
+ * Reads ssh_config(5) as ssh does, one record for each literal name of a `Host` line; patterns and `Match` fill in.
+ * `Include` is a fault: the files are not where the reader is.
  */
-export function createSshConfigReader(): RowReader {
-  return new SshConfigReader()
+export function createSshConfigReader(options: ImportOptions = noImportOptions): RowReader {
+  return new SshConfigReader(options)
 }
 
 class SshConfigReader implements RowReader {
-  #rest = ''
-  #line = 0
-  #section: Section | undefined
-  /** In a section with a faulty first line; its values are skipped. */
-  #isInFault = false
-  #isOver = false
-  #hasHost = false
+  readonly #options: ImportOptions
+  readonly #lines = new LineSplitter()
+  readonly #configuration = new SshConfiguration((fault) => this.#addFault(fault))
+  readonly #open = this.#configuration.openFile()
+  #rows: Row[] = []
+  /** What the caller wants left out. */
+  readonly #skipped: ImportWarning[] = []
 
+  constructor(options: ImportOptions) {
+    this.#options = options
+  }
+
+  get bytes(): number {
+    return this.#configuration.words * WORD_BYTES
+  }
+
+  get warnings(): readonly ImportWarning[] {
+    const left = this.#configuration.warnings.map(({ file: _, ...warning }) => warning)
+    return [...this.#skipped, ...left]
+  }
+
+  /** @throws {InvalidInputError} if it is too long. */
   read(piece: string): Row[] {
-    const lines = (this.#rest + piece).split('\n')
-    this.#rest = lines.pop() ?? ''
-    const rows: Row[] = []
-    for (const line of lines) rows.push(...this.#takeLine(line))
-    if (this.#rest.length > IMPORT_ROW_CHARACTERS_MAX) {
-      if (!this.#isOver) rows.push(tooLongRow(this.#line + 1))
-      this.#isOver = true
+    for (const line of this.#lines.read(piece)) this.#takeLine(line)
+    return this.#rows.splice(0)
+  }
+
+  /** Throws as `read` and `resolveHosts` do. */
+  *end(): Generator<Row | undefined> {
+    this.#takeLine(this.#lines.end())
+    const { user: username, isSkipping, spell } = this.#options
+    const configuration = this.#configuration
+    const defaults = { username, remedy: spell('user', 'NAME') }
+    const hosts = yield* resolveHostsInSlices(configuration, defaults, (fault) => this.#addFault(fault))
+    yield* this.#rows
+    // Without a record, --mode replace would remove every record.
+    if (configuration.hosts.size === 0) yield faultyRow(1, 'has no Host with a plain name', 'document')
+    else if (isSkipping && hosts.length === 0)
+      yield faultyRow(1, 'has no host left without what is left out', 'document')
+    for (const { draft, location } of hosts) {
+      const { labelsPatch = {}, ...fields } = draft
+      yield { line: location.line, fields, labelsPatch }
     }
-    if (this.#isOver) this.#rest = ''
-    return rows
   }
 
-  end(): Row[] {
-    const rows = [...this.#takeLine(this.#rest), ...this.#endSection()]
-    // An empty file is a fault, because with --mode replace it would remove every record.
-    return this.#hasHost || this.#isOver ? rows : [...rows, faultyRow(1, 'has no Host', 'document')]
+  #takeLine(line: string) {
+    const include = this.#configuration.takeLine(this.#open, line)
+    if (include === undefined) return
+    const detail = 'cannot be followed: only the command reads other files'
+    this.#addFault({ location: include.location, field: 'Include', detail })
   }
 
-  #takeLine(text: string): Row[] {
-    this.#line += 1
-    if (this.#isOver) return []
-    const line = parseSshLine(text)
-    if (line === undefined) return []
-    const { keyword, words } = line
-    if (words === undefined) return [faultyRow(this.#line, 'has a quote without an end')]
-    return this.#takeKeyword(keyword, words)
+  #addFault({ location: { line }, name, field, detail }: LocatedFault) {
+    const named = name === undefined ? {} : { name }
+    if (!this.#options.isSkipping) this.#rows.push({ line, fault: { field, detail, ...named } })
+    else if (this.#skipped.length < WARNINGS_MAX)
+      this.#skipped.push({ line, ...named, detail: `left out: ${field} ${detail}` })
   }
-
-  #takeKeyword(keyword: string, words: readonly string[]): Row[] {
-    const lower = keyword.toLowerCase()
-    if (lower === 'host') {
-      this.#hasHost = true
-      return [...this.#endSection(), ...this.#beginSection(words)]
-    }
-    if (lower === 'match' || lower === 'include') {
-      const fault = faultyRow(this.#line, 'cannot be taken: only sections for literal names can', keyword)
-      if (lower === 'include') return [fault]
-      this.#isInFault = true
-      return [...this.#endSection(), fault]
-    }
-    if (!isKept(lower)) return [faultyRow(this.#line, NOT_KEPT, keyword)]
-    const [value, ...others] = words
-    if (value === undefined || others.length > 0)
-      return [faultyRow(this.#line, 'must have one value', keyword)]
-    if (this.#section === undefined)
-      return this.#isInFault ? [] : [faultyRow(this.#line, 'stands before the first Host', keyword)]
-    if (this.#section.values.has(lower))
-      return [faultyRow(this.#line, 'is given twice for the same Host', keyword)]
-    this.#section.values.set(lower, value)
-    return []
-  }
-
-  #beginSection(names: readonly string[]): Row[] {
-    const patterns = names.filter(isPattern)
-    this.#isInFault = patterns.length > 0 || names.length === 0
-    if (names.length === 0) return [faultyRow(this.#line, 'names nothing', 'Host')]
-    if (!this.#isInFault) this.#section = { line: this.#line, names, values: new Map() }
-    return patterns.map((name) =>
-      faultyRow(this.#line, `${JSON.stringify(name)} is a pattern; only literal names can be taken`, 'Host'),
-    )
-  }
-
-  #endSection(): Row[] {
-    const section = this.#section
-    this.#section = undefined
-    return section === undefined ? [] : section.names.map((name) => rowOf(section, name))
-  }
-}
-
-function rowOf({ line, values }: Section, name: string): Row {
-  const host = readSshHost(name, (keyword) => values.get(keyword))
-  if (host.fault !== undefined) return { line, fault: { name, ...host.fault } }
-  const [labelFault] = host.labelFaults
-  if (labelFault !== undefined) return { line, fault: { name, ...labelFault } }
-  return { line, fields: host.fields, labelsPatch: host.labelsPatch }
 }

@@ -1,8 +1,11 @@
 import { InvalidInputError } from '../errors.ts'
 import { IMPORT_ROW_CHARACTERS_MAX } from '../limits.ts'
-import { Condition, isPattern } from './ssh-condition.ts'
+import { LeftOutLines } from './left-out.ts'
+import type { ImportWarning } from './row.ts'
+import { Condition, isPattern, parseCriteria } from './ssh-condition.ts'
 import { parseSshLine } from './ssh-config-line.ts'
-import { isKept, NOT_KEPT } from './ssh-host.ts'
+import { isKept } from './ssh-host.ts'
+import { isForward, isKeptForward, leftOutText, lowerKeyword, refusalOfKeyword } from './ssh-keywords.ts'
 
 /** Lines and words of an SSH configuration, which are in memory at once; comments do not count. */
 const SSH_CONFIG_WORDS_MAX = 4_000_000
@@ -33,7 +36,7 @@ export interface Value {
 }
 
 /** Values under one condition that stand together. */
-interface Run {
+export interface Run {
   readonly order: number
   readonly condition: Condition
   readonly values: Value[]
@@ -71,6 +74,7 @@ export class SshConfiguration {
   readonly general: Condition[] = []
   readonly #onFault: (fault: LocatedFault) => void
   readonly #wordsMax: number
+  readonly #leftOut = new Map<string | undefined, LeftOutLines>()
   #order = 0
   #words = 0
 
@@ -106,19 +110,25 @@ export class SshConfiguration {
     const location = this.#locationOf(open, line.words?.length ?? 0)
     const lower = line.keyword.toLowerCase()
     if (lower === 'host') this.#beginHost(open, location, line.words)
-    else if (lower === 'match') {
-      open.condition = undefined
-      this.fault(
-        location,
-        'cannot be taken, nor the lines up to the next Host: only Host sections can',
-        'Match',
-      )
-    } else if (open.condition !== undefined) {
+    else if (lower === 'match') this.#beginMatch(open, location, line.words)
+    else if (open.condition !== undefined) {
       if (line.words === undefined) this.fault(location, 'has a quote without an end')
       else if (lower === 'include') return { condition: open.condition, location, words: line.words }
       else this.#takeValue(open.condition, location, line.keyword, line.words)
     }
     return undefined
+  }
+
+  /** What was left out, and changes nothing of where connections go. */
+  get warnings(): (ImportWarning & { readonly file: string | undefined })[] {
+    return [...this.#leftOut].flatMap(([file, lines]) =>
+      lines.warnings().map((warning) => ({ ...warning, file })),
+    )
+  }
+
+  /** Lines and words that are kept, for an estimate of their memory. */
+  get words(): number {
+    return this.#words
   }
 
   /** @param field The faulty part; `row` for the whole line. */
@@ -160,13 +170,51 @@ export class SshConfiguration {
     }
   }
 
+  #beginMatch(open: OpenConfiguration, location: SourceLocation, words: readonly string[] | undefined) {
+    open.condition = undefined
+    if (words === undefined) return this.fault(location, 'has a quote without an end')
+    const criteria = parseCriteria(words)
+    if (criteria === undefined) {
+      const detail =
+        'cannot be followed, nor the lines up to the next Host or Match: only all, host and originalhost can'
+      return this.fault(location, detail, 'Match')
+    }
+    open.condition = new Condition(open.around, undefined, criteria, this.runs.length)
+    this.general.push(open.condition)
+  }
+
   #takeValue(condition: Condition, location: SourceLocation, written: string, words: readonly string[]) {
-    const lower = written.toLowerCase()
+    const lower = lowerKeyword(written)
+    // ssh takes the first of the two; none stands for neither.
+    if (lower === 'proxycommand' && words.length === 1 && words[0] === 'none')
+      return this.#add(condition, { keyword: 'proxyjump', text: 'none', location })
     if (lower === 'proxycommand') this.#add(condition, { keyword: 'proxyjump', text: undefined, location })
-    if (!isKept(lower)) return this.fault(location, NOT_KEPT, written)
+    const leftOut = leftOutText(lower, written)
+    if (leftOut !== undefined) return this.leaveOut(location, leftOut)
+    if (!isKept(lower)) return this.fault(location, refusalOfKeyword(lower), written)
+    if (isForward(lower)) {
+      const text = words.join(' ')
+      if (isKeptForward(lower, text)) this.#add(condition, { keyword: lower, text, location })
+      else
+        this.leaveOut(
+          location,
+          `${written} was left out: it is not from a port of this machine alone to a host and port`,
+        )
+      return
+    }
     const [text, ...others] = words
     if (text === undefined || others.length > 0) return this.fault(location, 'must have one value', written)
     this.#add(condition, { keyword: lower, text, location })
+  }
+
+  /** @param kind The whole warning. */
+  leaveOut({ file, line }: SourceLocation, kind: string): void {
+    let lines = this.#leftOut.get(file)
+    if (lines === undefined) {
+      lines = new LeftOutLines()
+      this.#leftOut.set(file, lines)
+    }
+    lines.add(kind, line)
   }
 
   #add(condition: Condition, value: Value) {

@@ -4,11 +4,8 @@ import { sshLabels } from './ssh-labels.ts'
 
 const DEFAULT_PORT = 22
 const keywords = ['HostName', 'Port', 'User', ...sshLabels.map(({ keyword }) => keyword)]
-const KEPT = `${keywords.slice(0, -1).join(', ')} and ${keywords.at(-1)}`
 const kept = new Set(keywords.map((keyword) => keyword.toLowerCase()))
-
-/** Detail of the fault of any keyword for which `isKept` is false. */
-export const NOT_KEPT = `cannot be kept: only ${KEPT} can`
+const labels = sshLabels.map((label) => ({ ...label, lower: label.keyword.toLowerCase() }))
 
 /** What is wrong with the values of a host, with the keyword. */
 export interface SshHostFault {
@@ -50,11 +47,12 @@ export function readSshHost(name: string, textOf: (lower: string) => string | un
   if (/%|\$\{/.test(username))
     return { fault: { field: 'User', detail: 'holds "%" or "${", which ssh may expand' } }
   const text = textOf('port')
-  const port = text === undefined ? DEFAULT_PORT : parseDigits(text)
+  // ssh takes a port with zeros before it.
+  const port = text === undefined ? DEFAULT_PORT : parseDigits(text.replace(/^0+(?=\d)/, ''))
   const labelFaults: SshHostFault[] = []
   const labelsPatch: { [key: string]: LabelsPatch[string] } = {}
-  for (const { key, keyword, fromFile, fault } of sshLabels) {
-    const written = textOf(keyword.toLowerCase())
+  for (const { key, keyword, lower, fromFile, fault } of labels) {
+    const written = textOf(lower)
     const value = written === undefined ? undefined : (fromFile?.(written) ?? written)
     const detail = value === undefined ? undefined : fault(value)
     if (detail !== undefined) labelFaults.push({ field: keyword, detail })
@@ -64,8 +62,8 @@ export function readSshHost(name: string, textOf: (lower: string) => string | un
   return { fields: { name, hostname, port, username }, labelFaults, labelsPatch }
 }
 
-/** Undefined for an unknown token. */
-function expandHostname(text: string, name: string): string | undefined {
+/** What ssh makes of a HostName; undefined for an unknown token. */
+export function expandHostname(text: string, name: string): string | undefined {
   if (text.replaceAll(/%[%h]/g, '').includes('%')) return undefined
   return text.replace(/%([%h])/g, (_, token) => (token === 'h' ? name : '%'))
 }

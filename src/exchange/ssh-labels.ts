@@ -1,4 +1,5 @@
 import { isPlainHop, JUMP_LABEL, KEY_LABEL, NOT_HOPS } from './hops.ts'
+import { isForward, keptKeywords } from './ssh-keywords.ts'
 
 /** A label that stands for a keyword of ssh_config(5). */
 interface SshLabel {
@@ -10,6 +11,8 @@ interface SshLabel {
   readonly isBare: boolean
   /** Makes the label's value of a file's. */
   readonly fromFile?: (value: string) => string
+  /** Whether it stands for as many lines as it has parts between commas. */
+  readonly isList?: boolean
   /** Why no file may have the value, to complete "a value that …". */
   fault(value: string): string | undefined
 }
@@ -27,6 +30,10 @@ export const sshLabels: readonly SshLabel[] = [
     fault: faultOfJump,
   },
   { key: KEY_LABEL, keyword: 'IdentityFile', option: '-i', isBare: false, fault: faultOfKeyPath },
+  ...keptKeywords.map(({ keyword, fromFile, fault }) => ({
+    ...{ key: `ssh.${keyword.toLowerCase()}`, keyword, option: '-o', isBare: true, fromFile, fault },
+    isList: isForward(keyword.toLowerCase()),
+  })),
 ]
 
 function plainJump(value: string): string {

@@ -1,40 +1,73 @@
 import { InvalidInputError } from '../errors.ts'
 import { IMPORT_ROWS_MAX } from '../limits.ts'
+import { type LongWork, runAtOnce } from '../scheduler.ts'
 import type { ImportedConfiguration } from '../store/configuration.ts'
-import { parseRow } from './import-reader.ts'
+import type { LabelsPatch } from '../store/labels.ts'
+import { parseRow } from './parsed-row.ts'
 import { type Alias, bytesOf } from './ssh-condition.ts'
-import type { LocatedFault, NamedHost, SourceLocation, SshConfiguration, Value } from './ssh-configuration.ts'
-import { readSshHost, type SshHostFault } from './ssh-host.ts'
+import type {
+  LocatedFault,
+  NamedHost,
+  Run,
+  SourceLocation,
+  SshConfiguration,
+  Value,
+} from './ssh-configuration.ts'
+import { expandHostname, readSshHost, type SshHostFault } from './ssh-host.ts'
+import { isForward } from './ssh-keywords.ts'
 
 /** Characters compared to find what applies to the hosts of an SSH configuration: a second or two. */
 const SSH_MATCH_STEPS_MAX = 100_000_000
+const STEPS_A_PAUSE = 50_000
+const HOSTS_A_PAUSE = 50
 
 export interface ResolvedHost {
   readonly draft: ImportedConfiguration
   readonly location: SourceLocation
 }
 
+/** How the hosts of a configuration are resolved. */
+export interface HostDefaults {
+  /** For hosts without one. */
+  readonly username?: string | undefined
+  /** How the caller gives it, for remedies: `--user NAME`. */
+  readonly remedy: string
+}
+
 /**
  * What ssh makes of each literal name of a configuration: of each keyword the first value that applies.
  *
- * @param username For hosts without one.
  * @param onFault Gets each host that cannot be a record, and each value that is left out of one.
  * @param stepsMax Characters compared to find what applies.
  * @throws {InvalidInputError} if there are too many hosts, or too many patterns for them.
  */
 export function resolveHosts(
   configuration: SshConfiguration,
-  username: string | undefined,
+  defaults: HostDefaults,
   onFault: (fault: LocatedFault) => void,
   stepsMax = SSH_MATCH_STEPS_MAX,
 ): ResolvedHost[] {
+  return runAtOnce(resolveHostsInSlices(configuration, defaults, onFault, stepsMax))
+}
+
+/** As `resolveHosts`, in slices. */
+export function* resolveHostsInSlices(
+  configuration: SshConfiguration,
+  { username, remedy }: HostDefaults,
+  onFault: (fault: LocatedFault) => void,
+  stepsMax = SSH_MATCH_STEPS_MAX,
+): LongWork<ResolvedHost[]> {
   if (configuration.hosts.size > IMPORT_ROWS_MAX)
     throw new InvalidInputError(`It has more than ${IMPORT_ROWS_MAX} hosts; make it several files`)
   const notes = new Notes()
   const resolved: ResolvedHost[] = []
   const find = createFinder(configuration, stepsMax)
+  let looked = 0
+  let labelsPatch: LabelsPatch = {}
   for (const [name, named] of configuration.hosts) {
-    const found = find(name, named)
+    looked += 1
+    if (looked % HOSTS_A_PAUSE === 0) yield
+    const found = yield* find(name, named)
     const [first] = named
     if (first === undefined) continue
     if (found === undefined) {
@@ -45,16 +78,21 @@ export function resolveHosts(
     }
     const host = readSshHost(name, (keyword) => {
       const text = found.values.get(keyword)?.text
+      if (isForward(keyword)) return found.forwards.get(keyword)?.join(',')
       return keyword === 'user' ? (text ?? username) : text
     })
-    const faulty = ({ field, detail }: SshHostFault) =>
-      onFault({ location: found.location, name, field, detail })
+    const faulty = ({ field, detail }: SshHostFault) => {
+      const location = found.values.get(keywordOf(field))?.location ?? found.location
+      onFault({ location, name, field, detail })
+    }
     if (host.fault !== undefined) {
       const isMissing = host.fault.field === 'User' && !found.values.has('user')
-      faulty(isMissing ? { ...host.fault, detail: `${host.fault.detail}; give --user NAME` } : host.fault)
+      faulty(isMissing ? { ...host.fault, detail: `${host.fault.detail}; give ${remedy}` } : host.fault)
       continue
     }
-    const draft = parseRow({}, host.fields, host.labelsPatch, faulty)
+    // Most hosts say the same of their labels: one object for all keeps the memory small.
+    if (!areSame(labelsPatch, host.labelsPatch)) labelsPatch = host.labelsPatch
+    const draft = parseRow({}, host.fields, labelsPatch, faulty)
     if (draft === undefined) continue
     for (const { field, detail } of host.labelFaults) {
       const value = found.values.get(field.toLowerCase())
@@ -72,6 +110,8 @@ interface Found {
   /** By keyword. */
   readonly values: ReadonlyMap<string, Value>
   readonly moreIdentities: readonly Value[]
+  /** All values of keywords for which `isForward` is true. */
+  readonly forwards: ReadonlyMap<string, string[]>
   /** The first `Host` that names it and applies. */
   readonly location: SourceLocation
 }
@@ -80,6 +120,7 @@ interface Found {
 function createFinder({ runs, general }: SshConfiguration, stepsMax: number) {
   const runsOf = Map.groupBy(runs, ({ condition }) => condition)
   let stepsLeft = stepsMax
+  let pauseAt = stepsMax
   const spend = (steps: number) => {
     stepsLeft -= steps
     if (stepsLeft >= 0) return
@@ -87,26 +128,79 @@ function createFinder({ runs, general }: SshConfiguration, stepsMax: number) {
       'Its patterns and hosts are too many to compare each with each; make it several files, or use fewer patterns',
     )
   }
-  return (name: string, named: readonly NamedHost[]): Found | undefined => {
-    const alias: Alias = { name, bytes: bytesOf(name), spend }
-    const location = named.find(({ condition }) => condition.holdsFor(alias))?.location
-    if (location === undefined) return undefined
-    const plain = new Set(named.map(({ condition }) => condition).filter(({ isPlain }) => isPlain))
-    const applying = [...plain, ...general]
-      .filter((condition) => condition.holdsFor(alias))
-      .flatMap((condition) => runsOf.get(condition) ?? [])
-      .sort((a, b) => a.order - b.order)
-    const values = new Map<string, Value>()
-    const identities = new Map<string | undefined, Value>()
-    for (const run of applying) {
-      spend(run.values.length)
-      for (const value of run.values) {
-        if (!values.has(value.keyword)) values.set(value.keyword, value)
-        if (value.keyword === 'identityfile' && !identities.has(value.text)) identities.set(value.text, value)
-      }
-    }
-    return { values, moreIdentities: [...identities.values()].slice(1), location }
+  const isPauseDue = () => {
+    if (stepsLeft > pauseAt - STEPS_A_PAUSE) return false
+    pauseAt = stepsLeft
+    return true
   }
+  return function* find(name: string, named: readonly NamedHost[]): LongWork<Found | undefined> {
+    const found = new Collected(name)
+    const alias: Alias = { name, bytes: bytesOf(name), spend, hostnameAt: found.hostnameAt }
+    const applying: Run[] = []
+    const plain = new Set(named.map(({ condition }) => condition).filter(({ isPlain }) => isPlain))
+    for (const condition of [...plain, ...general]) {
+      if (isPauseDue()) yield
+      // What depends on the HostName is looked at once that is known.
+      if (condition.isDependent || condition.holdsFor(alias)) applying.push(...(runsOf.get(condition) ?? []))
+    }
+    for (const run of applying.sort((one, other) => one.order - other.order)) {
+      if (isPauseDue()) yield
+      spend(run.values.length)
+      if (!run.condition.isDependent || run.condition.holdsFor(alias)) found.take(run)
+    }
+    const location = named.find(({ condition }) => condition.holdsFor(alias))?.location
+    return location === undefined ? undefined : { ...found.result, location }
+  }
+}
+
+/** What applies to a name, as it is found line by line. */
+class Collected {
+  readonly #name: string
+  readonly #values = new Map<string, Value>()
+  readonly #identities = new Map<string | undefined, Value>()
+  readonly #forwards = new Map<string, string[]>()
+  /** The HostName that counts, and the run that has it. */
+  #hostname: { readonly bytes: string; readonly order: number } | undefined
+
+  constructor(name: string) {
+    this.#name = name
+  }
+
+  get result() {
+    const moreIdentities = [...this.#identities.values()].slice(1)
+    return { values: this.#values, forwards: this.#forwards, moreIdentities }
+  }
+
+  readonly hostnameAt = (position: number): string =>
+    this.#hostname !== undefined && this.#hostname.order < position
+      ? this.#hostname.bytes
+      : bytesOf(this.#name)
+
+  take({ values, order }: Run): void {
+    for (const value of values) {
+      const { keyword, text } = value
+      if (keyword === 'identityfile' && !this.#identities.has(text)) this.#identities.set(text, value)
+      if (isForward(keyword) && text !== undefined) {
+        const known = this.#forwards.get(keyword)
+        if (known === undefined) this.#forwards.set(keyword, [text])
+        else known.push(text)
+      }
+      if (this.#values.has(keyword)) continue
+      this.#values.set(keyword, value)
+      if (keyword === 'hostname' && text !== undefined)
+        this.#hostname = { bytes: bytesOf(expandHostname(text, this.#name) ?? text), order }
+    }
+  }
+}
+
+function areSame(one: LabelsPatch, other: LabelsPatch): boolean {
+  for (const key in other) if (one[key] !== other[key]) return false
+  return true
+}
+
+/** The keyword that a field or a label of a record comes from, in small letters. */
+function keywordOf(field: string): string {
+  return field === 'username' ? 'user' : field.replace(/^labels\.ssh\./, '').toLowerCase()
 }
 
 interface Note extends SshHostFault {

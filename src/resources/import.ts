@@ -72,6 +72,8 @@ const importParameters: readonly Parameter[] = [
     'default',
     'A value for rows of CSV without one: `port:22`. For ansible and pg-service, `username:ops`.',
   ),
+  filter('user', 'The username for hosts of ssh-config without one.'),
+  choice('skip', '`1` leaves out what cannot be kept of ssh-config; `warnings` names it.', ['0', '1']),
 ]
 
 function repeated(name: string, description: string): Parameter {
@@ -118,7 +120,7 @@ export const importing = defineResource({
       path: '/v1/import',
       access: 'write',
       summary:
-        'adds, changes and removes many records at once; optional: `mode`, `format`, `dry_run`; for CSV `separator`, `map`, `extra`, `only`, `default`; for ansible `extra`, `default`; for pg-service `default`',
+        'adds, changes and removes many records at once; optional: `mode`, `format`, `dry_run`; for CSV `separator`, `map`, `extra`, `only`, `default`; for ansible `extra`, `default`; for pg-service `default`; for ssh-config `user`, `skip`',
       answers: '200 with `ETag`; 400 with the line of each error; 412',
       operation: {
         id: 'importConfigurations',
@@ -187,12 +189,13 @@ type ImportQuery = ReturnType<typeof parseImportQuery>
 function parseImportQuery(request: Request) {
   const choices = {
     ...{ format: importFormatNames, mode: importModes, dry_run: ['0', '1'] },
-    ...{ separator: separatorWords, extra: extraColumns },
+    ...{ separator: separatorWords, extra: extraColumns, skip: ['0', '1'] },
   } as const
-  const query = parseQuery(request.query, Object.keys(choices), repeatedParameters)
-  const chosen = chosenOf(query, choices)
-  const { separator, extra, format, mode, dry_run } = chosen
-  const words = { separator, extra, ...query.lists }
+  const query = parseQuery(request.query, [...Object.keys(choices), 'user'], repeatedParameters)
+  const { user, ...values } = query.values
+  const chosen = chosenOf({ ...query, values }, choices)
+  const { separator, extra, skip, format, mode, dry_run } = chosen
+  const words = { separator, extra, user, skip, ...query.lists }
   const isOfFormat = Object.values(words).some((value) => value !== undefined)
   const options = isOfFormat
     ? parseImportOptions(words, formatOf(request, format), inQuery, (fault) => query.faults.push(fault))

@@ -12,6 +12,8 @@ import { SLICE_STEPS, Slice } from './slices.ts'
 /** More for a row with labels, however many. */
 const IMPORT_LABELS_MEMORY_BYTES = 350
 const IMPORT_LABEL_MEMORY_BYTES = 130
+/** For a label that is to be removed, whose key all rows of a format share. */
+const IMPORT_REMOVED_LABEL_MEMORY_BYTES = 16
 /** Its text is there as fields, as JSON, and in the journal's frame. */
 const IMPORT_JSON_COPIES = 3
 
@@ -111,10 +113,22 @@ function tooMuchAtOnce(memoryMax: number): MemoryFullError {
 
 /** Measured bytes of a row of an import: all that is made of it until it is done. */
 export function importRowMemory(row: ImportedConfiguration): number {
-  const jsonBytes = Buffer.byteLength(JSON.stringify(row))
-  const labels = countLabels(row.labels) + countLabels(row.labelsPatch)
+  let removed = 0
+  let removedBytes = 0
+  for (const key in row.labelsPatch) {
+    if (row.labelsPatch[key] !== null) continue
+    removed += 1
+    removedBytes += '"":null,'.length + key.length
+  }
+  const jsonBytes = Buffer.byteLength(JSON.stringify(row)) - removedBytes
+  const labels = countLabels(row.labels) + countLabels(row.labelsPatch) - removed
   const labelBytes = labels === 0 ? 0 : IMPORT_LABELS_MEMORY_BYTES + labels * IMPORT_LABEL_MEMORY_BYTES
-  return IMPORT_ROW_MEMORY_BYTES + jsonBytes * IMPORT_JSON_COPIES + labelBytes
+  return (
+    IMPORT_ROW_MEMORY_BYTES +
+    jsonBytes * IMPORT_JSON_COPIES +
+    labelBytes +
+    removed * IMPORT_REMOVED_LABEL_MEMORY_BYTES
+  )
 }
 
 /** Estimated steps of long work (see SLICE_STEPS) that a draft takes. */

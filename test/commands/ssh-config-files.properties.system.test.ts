@@ -56,6 +56,18 @@ const value = fc.constantFrom(
   'ForwardAgent yes',
   '# a comment',
   'Match host nobody',
+  'Match all',
+  'Match host *.example',
+  'MATCH !host 10.*,*1 originalhost w*,!web2',
+  'Match originalhost=ab,WEB1',
+  'Match host "fe80::*"',
+  'Match !all',
+  'Match user one',
+  'LocalForward 8080 db:5432',
+  'LocalForward [::1]:8081 [::1]:80',
+  'Compression yes',
+  'TCPKeepAlive true',
+  'serveraliveinterval 1m',
 )
 
 /** Lines of a file of a level, which includes only files of the next one. */
@@ -118,7 +130,8 @@ describe('an SSH configuration with patterns and included files', { skip: missin
         const faults: LocatedFault[] = []
         const configuration = new SshConfiguration((fault) => faults.push(fault))
         await takeSshFiles(configuration, inPieces(texts[0]?.[1] ?? ''), { home, folder })
-        const resolved = resolveHosts(configuration, 'somebody', (fault) => faults.push(fault))
+        const defaults = { username: 'somebody', remedy: '--user NAME' }
+        const resolved = resolveHosts(configuration, defaults, (fault) => faults.push(fault))
         const drafts = resolved.map(({ draft }) => draft)
 
         // Every literal name became a record or was named, and what a server gets makes the same records.

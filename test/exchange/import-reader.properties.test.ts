@@ -4,6 +4,7 @@ import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { InvalidInputError } from '../../src/errors.ts'
 import { importFormatNames } from '../../src/exchange/import-reader.ts'
+import { sshLabels } from '../../src/exchange/ssh-labels.ts'
 import type { Configuration } from '../../src/store/configuration.ts'
 import { labelOf } from '../../src/store/labels.ts'
 import { casesOfSlow, holdFor, holdLaterFor } from '../support/properties/hold-property.ts'
@@ -13,7 +14,7 @@ import { anyRecords, bare, exported, hostnames } from './records.ts'
 
 /** The labels of formats that can express no others. */
 const labelKeys: Readonly<Record<string, readonly string[]>> = {
-  'ssh-config': ['ssh.proxyjump', 'ssh.identityfile'],
+  'ssh-config': sshLabels.map(({ key }) => key),
   'pg-service': ['pg.dbname', 'pg.sslmode'],
 }
 

@@ -1,11 +1,14 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { asFlags, type ImportOptions, noImportOptions } from '../../src/exchange/import-options.ts'
+import { createImportReader } from '../../src/exchange/import-reader.ts'
+import { sshLabels } from '../../src/exchange/ssh-labels.ts'
 import { IMPORT_ROW_CHARACTERS_MAX } from '../../src/limits.ts'
-import { draftsOf, faultsOf } from './read-text.ts'
+import { draftsOf, faultsOf, read } from './read-text.ts'
 
-/** A section without ProxyJump and IdentityFile removes their labels, and no others. */
-const labelsPatch = { 'ssh.proxyjump': null, 'ssh.identityfile': null }
+/** A section without a keyword removes its label, and no others. */
+const labelsPatch = Object.fromEntries(sshLabels.map(({ key }) => [key, null]))
 
 describe('an ssh-config import', () => {
   it('imports each literal name of a Host line, with the defaults of ssh', () => {
@@ -30,15 +33,8 @@ Host v6
     ])
   })
   it('reports every line that a record cannot express, and skips none silently', () => {
-    const text = `Compression yes
+    const text = `RemoteCommand x
 User early
-Host *
-  User x
-  ForwardAgent yes
-Host a !b c?
-  User x
-Match host a
-  User x
 Include other
 Host ok ok2
   HostName a b
@@ -48,37 +44,68 @@ Host ok ok2
 Host "open
 Host tok
   HostName %n.example
-  User x
 Host percent
   User %u
 Host far
   HostName far.example
   Port 70000
-  User x
 Host
-Host far
+Match user x
   User x
 `
     assert.deepEqual(faultsOf('ssh-config', text), [
-      '1 Compression cannot be kept: only HostName, Port, User, ProxyJump and IdentityFile can',
-      '2 User stands before the first Host',
-      '3 Host "*" is a pattern; only literal names can be taken',
-      '5 ForwardAgent cannot be kept: only HostName, Port, User, ProxyJump and IdentityFile can',
-      '6 Host "!b" is a pattern; only literal names can be taken',
-      '6 Host "c?" is a pattern; only literal names can be taken',
-      '8 Match cannot be taken: only sections for literal names can',
-      '10 Include cannot be taken: only sections for literal names can',
-      '11 User is missing; a configuration has a username',
-      '11 User is missing; a configuration has a username',
-      '12 HostName must have one value',
-      '15 Port is given twice for the same Host',
-      '16 row has a quote without an end',
-      '17 HostName holds a token that only ssh can expand; of those, %h and %% are known',
-      '20 User holds "%" or "${", which ssh may expand',
-      '22 port must be an integer from 1 to 65535',
-      '26 Host names nothing',
-      '27 name is the same as on line 22',
+      '1 RemoteCommand cannot be kept: it chooses the way to a host, or what runs there',
+      '3 Include cannot be followed: only the command reads other files',
+      '5 HostName must have one value',
+      '6 IdentityFile holds "%" or "${", which ssh may expand; so for 2 hosts',
+      '9 row has a quote without an end',
+      '11 HostName holds a token that only ssh can expand; of those, %h and %% are known',
+      '16 port must be an integer from 1 to 65535',
+      '17 Host names nothing',
+      '18 Match cannot be followed, nor the lines up to the next Host or Match: only all, host and originalhost can',
     ])
+  })
+
+  it('fills in from patterns and Match, and takes the first value', () => {
+    const text =
+      'Port 2200\nHost a b\n  HostName %h.example\n  Port 1\nMatch host a.*\n  User one\nHost *\n  User two\n'
+    assert.deepEqual(
+      draftsOf('ssh-config', text).map(({ name, hostname, port, username }) => [
+        name,
+        hostname,
+        port,
+        username,
+      ]),
+      [
+        ['a', 'a.example', 2200, 'one'],
+        ['b', 'b.example', 2200, 'two'],
+      ],
+    )
+  })
+
+  it('leaves out what cannot be kept where that is wanted, and names it', () => {
+    const options: ImportOptions = { ...noImportOptions, isSkipping: true, user: 'ops' }
+    const text = 'Include x\nHost a\n  ProxyCommand x\n  ForwardAgent yes\nHost b\n  Port 70000\n'
+    const { drafts, faults, warnings } = read('ssh-config', text, 7, 100, undefined, options)
+    assert.deepEqual([faults, drafts.map(({ name, username }) => [name, username])], [[], [['a', 'ops']]])
+    assert.deepEqual(warnings, [
+      { line: 1, detail: 'left out: Include cannot be followed: only the command reads other files' },
+      {
+        line: 3,
+        detail: 'left out: ProxyCommand cannot be kept: it names a program that ssh needs to connect',
+      },
+      { line: 6, name: 'b', detail: 'left out: port must be an integer from 1 to 65535' },
+      { line: 4, detail: 'ForwardAgent was left out' },
+    ])
+    const none = read('ssh-config', 'Host b\n  Port 70000\n', 7, 100, undefined, options)
+    assert.deepEqual(none.faults, [
+      { line: 1, field: 'document', detail: 'has no host left without what is left out' },
+    ])
+    const missing = read('ssh-config', 'Host b\n', 7, 100, undefined, {
+      ...noImportOptions,
+      spell: asFlags.spell,
+    })
+    assert.equal(missing.faults[0]?.detail, 'is missing; a configuration has a username; give --user NAME')
   })
 
   it('keeps ProxyJump and IdentityFile as labels', () => {
@@ -116,7 +143,7 @@ Host b
   for (const jump of badJumps) {
     it(`refuses ProxyJump ${jump}`, () => {
       assert.deepEqual(faultsOf('ssh-config', `Host a\n  User x\n  ProxyJump ${jump}\n`), [
-        '1 ProxyJump is not [USER@]HOST[:PORT], or several with commas between them',
+        '3 ProxyJump is not [USER@]HOST[:PORT], or several with commas between them',
       ])
     })
   }
@@ -128,26 +155,33 @@ Host b
   ]) {
     it(`refuses IdentityFile ${path}`, () => {
       const text = `Host a\n  User x\n  IdentityFile ${path}\n`
-      assert.deepEqual(faultsOf('ssh-config', text), [`1 IdentityFile ${detail}`])
+      assert.deepEqual(faultsOf('ssh-config', text), [`3 IdentityFile ${detail}`])
     })
   }
 
   it('refuses a path that is too long for a label', () => {
     const text = `Host a\n  User x\n  IdentityFile ${'x'.repeat(256)}\n`
     assert.deepEqual(faultsOf('ssh-config', text), [
-      '1 labels.ssh.identityfile must not be longer than 255 characters',
+      '3 labels.ssh.identityfile must not be longer than 255 characters',
     ])
   })
 
   it('treats a file without a Host as an error, not as an empty import', () => {
     for (const text of ['', '\n', '# nothing\n'])
-      assert.deepEqual(faultsOf('ssh-config', text), ['1 document has no Host'])
+      assert.deepEqual(faultsOf('ssh-config', text), ['1 document has no Host with a plain name'])
   })
 
-  it('stops at a line that is too long', () => {
-    const text = `Host a\n  User x\n#${'x'.repeat(3 * IMPORT_ROW_CHARACTERS_MAX)}\nHost b\n`
-    assert.deepEqual(faultsOf('ssh-config', text, 1000), [
-      `3 row is longer than ${IMPORT_ROW_CHARACTERS_MAX} characters; nothing behind it was read`,
+  it('loses only a line that is too long, however long it is', () => {
+    const text = `Host a\n  User x\n  Port ${'x'.repeat(16 * 1024 * 1024)}\n#${'x'.repeat(100_000)}\n  Nonsense\n`
+    assert.deepEqual(faultsOf('ssh-config', text, 65_536), [
+      `3 row is longer than ${IMPORT_ROW_CHARACTERS_MAX} characters`,
+      '5 Nonsense is not a keyword of ssh that connbook knows',
     ])
+  })
+
+  it('is read until what is kept of it takes the memory that it may have', () => {
+    const reader = createImportReader('ssh-config', 100, { memoryMax: 1024 * 1024 })
+    for (let i = 0; i < 100; i++) reader.read(Buffer.from('Host a\n  User x\n'.repeat(100)))
+    assert.match(reader.end().faults[0]?.detail ?? '', /^needs more than 1\.0 MiB of memory/)
   })
 })

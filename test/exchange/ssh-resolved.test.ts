@@ -6,6 +6,7 @@ import { LineReader } from '../../src/exchange/import-text.ts'
 import { type LocatedFault, SshConfiguration } from '../../src/exchange/ssh-configuration.ts'
 import { resolveHosts } from '../../src/exchange/ssh-resolved.ts'
 import { IMPORT_ROW_CHARACTERS_MAX } from '../../src/limits.ts'
+import type { LabelsPatch } from '../../src/store/labels.ts'
 
 /** Reads a configuration without files that it includes. */
 function resolve(text: string, username?: string, stepsMax?: number) {
@@ -15,7 +16,7 @@ function resolve(text: string, username?: string, stepsMax?: number) {
   const open = configuration.openFile()
   const lines = new LineReader()
   for (const line of [...lines.read(Buffer.from(text)), ...lines.end()]) configuration.takeLine(open, line)
-  const hosts = resolveHosts(configuration, username, onFault, stepsMax)
+  const hosts = resolveHosts(configuration, { username, remedy: '--user NAME' }, onFault, stepsMax)
   faults.sort((a, b) => a.location.order - b.location.order)
   return {
     hosts: hosts.map(({ draft, location }) => [
@@ -25,11 +26,17 @@ function resolve(text: string, username?: string, stepsMax?: number) {
       draft.port,
       draft.username,
     ]),
-    labels: hosts.map(({ draft }) => draft.labelsPatch),
+    labels: hosts.map(({ draft }) => setOf(draft.labelsPatch)),
+    warnings: configuration.warnings.map(({ line, detail }) => `${line} ${detail}`),
     faults: faults.map(
       ({ location, name, field, detail }) => `${location.line} ${name ?? '-'} ${field} ${detail}`,
     ),
   }
+}
+
+/** The labels that a patch sets. */
+function setOf(patch: LabelsPatch = {}) {
+  return Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== null))
 }
 
 describe('the hosts of an SSH configuration', () => {
@@ -52,7 +59,8 @@ Host c
         [2, 'b', 'b.example', 2200, 'one'],
         [11, 'c', 'c', 2200, 'two'],
       ],
-      labels: Array(3).fill({ 'ssh.proxyjump': null, 'ssh.identityfile': null }),
+      labels: [{}, {}, {}],
+      warnings: [],
       faults: [],
     })
   })
@@ -84,7 +92,7 @@ Host d
 Host *
   ProxyJump last
   "Port 1
-Match host a
+Match user a
   User never
 Host "e
   User never
@@ -93,7 +101,8 @@ Host f !f
 Host g
   User %u
 `
-    const { hosts, labels, faults } = resolve(text)
+    const { hosts, labels, faults, warnings } = resolve(text)
+    assert.deepEqual(warnings, ['6 ForwardAgent was left out'])
     assert.deepEqual(
       hosts.map(([, name]) => name),
       ['a', 'b', 'c', 'd'],
@@ -101,25 +110,150 @@ Host g
     assert.deepEqual(labels, [
       { 'ssh.proxyjump': 'last', 'ssh.identityfile': '~/one' },
       { 'ssh.proxyjump': 'last', 'ssh.identityfile': '~/one' },
-      { 'ssh.proxyjump': null, 'ssh.identityfile': null },
+      {},
       // ssh takes the first of ProxyCommand and ProxyJump.
-      { 'ssh.proxyjump': null, 'ssh.identityfile': null },
+      {},
     ])
-    const notKept = 'cannot be kept: only HostName, Port, User, ProxyJump and IdentityFile can'
     assert.deepEqual(faults, [
       '5 - IdentityFile is not the first; a record can keep one; so for 2 hosts',
-      `6 - ForwardAgent ${notKept}`,
       '9 c IdentityFile holds "%" or "${", which ssh may expand',
       '10 c ProxyJump is not [USER@]HOST[:PORT], or several with commas between them',
-      `13 - ProxyCommand ${notKept}`,
-      `16 - "Port ${notKept}`,
-      '17 - Match cannot be taken, nor the lines up to the next Host: only Host sections can',
+      '13 - ProxyCommand cannot be kept: it names a program that ssh needs to connect',
+      '16 - "Port is not a keyword of ssh that connbook knows',
+      '17 - Match cannot be followed, nor the lines up to the next Host or Match: only all, host and originalhost can',
       '19 - row has a quote without an end',
       '21 - Host names nothing',
       '22 f Host never applies to this name: a pattern with "!", or the Host around its Include, is against it',
-      '23 g User holds "%" or "${", which ssh may expand',
+      '24 g User holds "%" or "${", which ssh may expand',
     ])
   })
+
+  it('follow Match by host names as ssh does: with the HostName that the lines above give', () => {
+    const text = `Match originalhost m2
+  HostName 192.0.2.9
+Match host m1
+  IdentityFile early
+Host m1
+  HostName 192.0.2.1
+Host m1 m2 m3
+  User u
+Match host 192.0.2.*,!192.0.2.9
+  ProxyJump bastion
+Match host M3 !originalhost m1,m2
+  Compression yes
+Match !all
+  Port 1
+Match all
+  Port 2200
+`
+    const { hosts, labels, faults } = resolve(text)
+    assert.deepEqual(faults, [])
+    assert.deepEqual(hosts, [
+      [5, 'm1', '192.0.2.1', 2200, 'u'],
+      [7, 'm2', '192.0.2.9', 2200, 'u'],
+      [7, 'm3', 'm3', 2200, 'u'],
+    ])
+    assert.deepEqual(labels, [
+      { 'ssh.proxyjump': 'bastion', 'ssh.identityfile': 'early' },
+      {},
+      { 'ssh.compression': 'yes' },
+    ])
+  })
+
+  for (const words of [
+    'exec x',
+    'user x',
+    'host',
+    'all host x',
+    '',
+    'canonical',
+    'final all',
+    'host "x',
+    'x=y',
+  ]) {
+    it(`have a fault for Match ${words}, and for no line below it`, () => {
+      const { hosts, faults } = resolve(
+        `Host a\n  User x\nMatch ${words}\n  Port 1\n  Nonsense x\nHost b\n  User y\n`,
+      )
+      assert.equal(hosts.length, 2)
+      assert.deepEqual(
+        faults.map((fault) => fault.replace(/ (?:Match|row) .*/, '')),
+        ['3 -'],
+      )
+    })
+  }
+
+  it('keep as labels what neither runs a command, nor gives a secret, nor weakens a check', () => {
+    const text = `Host a
+  User x
+  ServerAliveInterval 1M
+  compression YES
+  IdentitiesOnly True
+  PubkeyAcceptedKeyTypes +ssh-rsa
+  Ciphers ^aes256-ctr,aes128-ctr
+  RequestTTY force
+  LogLevel VERBOSE
+  HostKeyAlias web.example
+  LocalForward 8080 db:5432
+  LocalForward localhost:8081 [2001:db8::1]:80
+  LocalForward *:8082 db:5432
+  LocalForward 8083 /run/socket
+  DynamicForward 1080
+  DynamicForward 0.0.0.0:1081
+  StrictHostKeyChecking no
+  Port 0022
+Host *
+  LocalForward 127.0.0.1:9090 x:1
+  ServerAliveInterval 5
+  StrictHostKeyChecking no
+`
+    const { hosts, labels, faults, warnings } = resolve(text)
+    assert.deepEqual([hosts, faults], [[[1, 'a', 'a', 22, 'x']], []])
+    assert.deepEqual(labels, [
+      {
+        'ssh.ciphers': '^aes256-ctr,aes128-ctr',
+        'ssh.compression': 'yes',
+        'ssh.dynamicforward': '1080',
+        'ssh.hostkeyalias': 'web.example',
+        'ssh.identitiesonly': 'yes',
+        'ssh.localforward': '8080 db:5432,localhost:8081 [2001:db8::1]:80,127.0.0.1:9090 x:1',
+        'ssh.loglevel': 'verbose',
+        'ssh.pubkeyacceptedalgorithms': '+ssh-rsa',
+        'ssh.requesttty': 'force',
+        'ssh.serveraliveinterval': '1m',
+      },
+    ])
+    const wide = 'was left out: it is not from a port of this machine alone to a host and port'
+    assert.deepEqual(warnings, [
+      `13 LocalForward ${wide}: lines 13 and 14`,
+      `16 DynamicForward ${wide}`,
+      '17 StrictHostKeyChecking was left out; ssh then checks hosts as usual: lines 17 and 22',
+    ])
+  })
+
+  for (const [line, detail] of [
+    ['Ciphers -aes*', 'begins with "-"; only a list, also one after "+" or "^", can be kept'],
+    ['Ciphers aes128-ctr,new@x', 'names "new@x", which not every OpenSSH from 8.7 on knows'],
+    ['HostKeyAlgorithms ssh-dss', 'names "ssh-dss", which not every OpenSSH from 8.7 on knows'],
+    ['Compression true', 'is not yes or no'],
+    ['ServerAliveInterval soon', 'is not a time, such as 30 or 1m'],
+    ['ConnectionAttempts 1m', 'is not a number'],
+    ['HostKeyAlias a/b', 'is not a plain name'],
+    ['HostKeyAlias %h', 'is not a plain name'],
+    ['LogLevel loud', 'is not quiet, fatal, error, info, verbose, debug, debug1, debug2 or debug3'],
+    ['KnownHostsCommand /bin/x', 'cannot be kept: it names a program that ssh needs to connect'],
+    ['RemoteCommand x', 'cannot be kept: it chooses the way to a host, or what runs there'],
+    ['CanonicalizeHostname yes', 'cannot be kept: it chooses the way to a host, or what runs there'],
+    ['Nonsense x', 'is not a keyword of ssh that connbook knows'],
+  ] as const) {
+    it(`have a fault for ${line}, on its own line`, () => {
+      const { faults } = resolve(`Host a\n  User x\n  ${line}\n`)
+      assert.deepEqual(
+        faults.map((fault) => fault.replace(/ [a-] (\w+) /, ' $1 ')),
+        [`3 ${line.replace(/ .*/, '')} ${detail}`],
+      )
+    })
+  }
 
   it('have a ProxyJump that is a URI as a label has it', () => {
     const text = `Host a
@@ -132,7 +266,7 @@ Host c
     const { labels, faults } = resolve(text, 'x')
     assert.deepEqual(
       labels.map((patch) => patch?.['ssh.proxyjump']),
-      ['me@jump:2200', 'first,me@second,third:22', null],
+      ['me@jump:2200', 'first,me@second,third:22', undefined],
     )
     assert.deepEqual(faults, ['6 c ProxyJump is not [USER@]HOST[:PORT], or several with commas between them'])
   })

@@ -259,6 +259,41 @@ describe('POST /v1/import', { timeout: 300_000 }, () => {
     assert.deepEqual(await shownBefore(), before)
   })
 
+  it('reads ssh-config as ssh does, with a username and what to leave out from the query', async (t) => {
+    const { ask, shown } = await setUp(t)
+    const body =
+      'Include x\nHost new\n  HostName %h.example\n  ForwardAgent yes\nMatch host *.example\n  Port 3\n'
+    const refused = await ask('POST', '/v1/import?format=ssh-config', { body })
+    assert.deepEqual(JSON.parse(refused.text).errors, [
+      { line: 1, field: 'Include', detail: 'cannot be followed: only the command reads other files' },
+      {
+        ...{ line: 2, name: 'new', field: 'User' },
+        detail: 'is missing; a configuration has a username; give user=NAME',
+      },
+    ])
+    const done = await ask('POST', '/v1/import?format=ssh-config&user=ops&skip=1', { body })
+    assert.deepEqual(done.json(), {
+      ...{ added: 1, modified: 0, removed: 0, unchanged: 0 },
+      warnings: [
+        { line: 1, detail: 'left out: Include cannot be followed: only the command reads other files' },
+        { line: 4, detail: 'ForwardAgent was left out' },
+      ],
+    })
+    assert.equal((await shown()).new, 3)
+    const other = await ask('POST', '/v1/import?format=csv&skip=1&user=ops', { body: csv })
+    assert.deepEqual(JSON.parse(other.text).errors, [
+      { field: 'user', detail: 'is for ssh-config only; this file is csv' },
+      { field: 'skip', detail: 'is for ssh-config only; this file is csv' },
+    ])
+    const bad = await ask('POST', '/v1/import?format=ssh-config&skip=2&user=', { body })
+    assert.deepEqual(
+      JSON.parse(bad.text)
+        .errors.map(({ field }: { field: string }) => field)
+        .toSorted(),
+      ['skip', 'user'],
+    )
+  })
+
   it('says a fault of many hosts of Ansible once, without a line, and the place of broken JSON', async () => {
     const hosts = await sendInVain('application/json', '{"a":{"hosts":["h1","h2","h3"]}}', '?format=ansible')
     const { detail, errors } = JSON.parse(hosts.text)

@@ -1,0 +1,190 @@
+import { PORT_MAX } from '../limits.ts'
+import { eitherOf } from '../text.ts'
+
+/** A keyword of ssh_config(5) that a record keeps as a label: it runs nothing, hands out no secret, and weakens no check. */
+interface KeptKeyword {
+  readonly keyword: string
+  /** Makes the label's value of a file's. */
+  readonly fromFile: (value: string) => string
+  /** Why no file may have the value, to complete "a value that …". */
+  fault(value: string): string | undefined
+}
+
+const NEAR = '(?:(?:localhost|127(?:\\.\\d{1,3}){3}|\\[::1\\]):)?(\\d{1,5})'
+/** Keywords that may be given several times: forwards from a port of this machine alone. */
+const forwards: Readonly<Record<string, RegExp>> = {
+  localforward: new RegExp(`^${NEAR} (?:\\w[\\w.-]*|\\[[\\da-f:.]+\\]):(\\d{1,5})$`, 'i'),
+  dynamicforward: new RegExp(`^${NEAR}$`, 'i'),
+}
+
+const yesOrNo = ['yes', 'no']
+/** Seconds, or as ssh writes times; `none` stands for no time. */
+const TIME = /^(?:none|(?:\d{1,7}[smhdw]?){1,5})$/
+const COUNT = /^\d{1,7}$/
+const HOST_KEY_NAME = /^\w[\w.:[\]-]*$/
+
+/** Algorithms that every OpenSSH from 8.7 on knows: an unknown one ends the whole file for everybody who reads it. */
+const signatures = new Set([
+  ...[
+    ...['ssh-ed25519', 'ecdsa-sha2-nistp256', 'ecdsa-sha2-nistp384', 'ecdsa-sha2-nistp521'],
+    ...['ssh-rsa', 'rsa-sha2-256', 'rsa-sha2-512'],
+  ].flatMap((name) => [name, `${name}-cert-v01@openssh.com`]),
+  ...['sk-ssh-ed25519', 'sk-ecdsa-sha2-nistp256'].flatMap((name) => [
+    `${name}@openssh.com`,
+    `${name}-cert-v01@openssh.com`,
+  ]),
+])
+const ciphers = new Set([
+  ...['3des-cbc', 'aes128-cbc', 'aes192-cbc', 'aes256-cbc', 'aes128-ctr', 'aes192-ctr', 'aes256-ctr'],
+  ...['aes128-gcm@openssh.com', 'aes256-gcm@openssh.com', 'chacha20-poly1305@openssh.com'],
+])
+const macs = new Set([
+  ...['hmac-sha1', 'hmac-sha1-96', 'hmac-sha2-256', 'hmac-sha2-512', 'hmac-md5', 'hmac-md5-96'].flatMap(
+    (name) => [name, `${name}-etm@openssh.com`],
+  ),
+  ...['umac-64', 'umac-128'].flatMap((name) => [`${name}@openssh.com`, `${name}-etm@openssh.com`]),
+])
+const exchanges = new Set([
+  ...['diffie-hellman-group1-sha1', 'diffie-hellman-group14-sha1', 'diffie-hellman-group14-sha256'],
+  ...['diffie-hellman-group16-sha512', 'diffie-hellman-group18-sha512'],
+  ...['diffie-hellman-group-exchange-sha1', 'diffie-hellman-group-exchange-sha256'],
+  ...['ecdh-sha2-nistp256', 'ecdh-sha2-nistp384', 'ecdh-sha2-nistp521'],
+  ...['curve25519-sha256', 'curve25519-sha256@libssh.org', 'sntrup761x25519-sha512@openssh.com'],
+])
+
+export const keptKeywords: readonly KeptKeyword[] = [
+  chosen('AddressFamily', ['any', 'inet', 'inet6']),
+  listed('Ciphers', ciphers),
+  chosen('Compression', yesOrNo),
+  matching('ConnectTimeout', TIME, 'is not a time, such as 10 or 1m'),
+  matching('ConnectionAttempts', COUNT, 'is not a number'),
+  forwarding('DynamicForward', '[localhost:]PORT'),
+  listed('HostKeyAlgorithms', signatures),
+  { ...matching('HostKeyAlias', HOST_KEY_NAME, 'is not a plain name'), fromFile: asWritten },
+  chosen('IdentitiesOnly', yesOrNo, true),
+  listed('KexAlgorithms', exchanges),
+  forwarding('LocalForward', '[localhost:]PORT HOST:PORT'),
+  chosen('LogLevel', [
+    ...['quiet', 'fatal', 'error', 'info', 'verbose'],
+    ...['debug', 'debug1', 'debug2', 'debug3'],
+  ]),
+  listed('MACs', macs),
+  listed('PubkeyAcceptedAlgorithms', signatures),
+  chosen('RequestTTY', ['no', 'yes', 'force', 'auto'], true),
+  matching('ServerAliveCountMax', COUNT, 'is not a number'),
+  matching('ServerAliveInterval', TIME, 'is not a time, such as 30 or 1m'),
+  chosen('TCPKeepAlive', yesOrNo, true),
+]
+
+/** Older names, by which ssh knows a keyword, too. */
+const otherNames: ReadonlyMap<string, string> = new Map([
+  ['pubkeyacceptedkeytypes', 'pubkeyacceptedalgorithms'],
+  ['keepalive', 'tcpkeepalive'],
+])
+
+/** What a record does not keep, and a connection goes to the same place without; with the end of the warning. */
+const leftOut: ReadonlyMap<string, string> = new Map([
+  ...withWords(
+    `AddKeysToAgent BatchMode BindAddress BindInterface CASignatureAlgorithms CertificateFile
+     ChallengeResponseAuthentication ChannelTimeout CheckHostIP Cipher ClearAllForwardings CompressionLevel ControlMaster
+     ControlPath ControlPersist DSAAuthentication EnableEscapeCommandline EnableSSHKeysign EscapeChar
+     ExitOnForwardFailure FallBackToRsh FingerprintHash ForkAfterAuthentication ForwardAgent ForwardX11
+     ForwardX11Timeout ForwardX11Trusted GatewayPorts GSSAPIAuthentication GSSAPIDelegateCredentials GSSAPIKeyExchange
+     GSSAPITrustDns HashKnownHosts HostbasedAcceptedAlgorithms HostbasedAuthentication HostbasedKeyTypes IdentityAgent
+     IgnoreUnknown IPQoS KbdInteractiveAuthentication KbdInteractiveDevices LocalCommand LogVerbose
+     NumberOfPasswordPrompts ObscureKeystrokeTiming PasswordAuthentication PermitLocalCommand PermitRemoteOpen
+     PreferredAuthentications Protocol PubkeyAuthentication RekeyLimit RemoteForward RequiredRSASize
+     RhostsRSAAuthentication RSAAuthentication SendEnv SessionType SetEnv SkeyAuthentication SmartcardDevice StdinNull
+     StreamLocalBindMask StreamLocalBindUnlink SyslogFacility TISAuthentication UseKeychain UsePrivilegedPort UseRoaming
+     UseRsh VersionAddendum VisualHostKey WarnWeakCrypto XAuthLocation`,
+    '',
+  ),
+  ...withWords(
+    `GlobalKnownHostsFile GlobalKnownHostsFile2 NoHostAuthenticationForLocalhost RevokedHostKeys StrictHostKeyChecking
+     UpdateHostKeys UserKnownHostsFile UserKnownHostsFile2 VerifyHostKeyDNS`,
+    '; ssh then checks hosts as usual',
+  ),
+])
+const programs = new Set(['knownhostscommand', 'pkcs11provider', 'proxycommand', 'securitykeyprovider'])
+const ways = new Set([
+  ...['canonicaldomains', 'canonicalizefallbacklocal', 'canonicalizehostname', 'canonicalizemaxdots'],
+  ...['canonicalizepermittedcnames', 'proxyusefdpass', 'remotecommand', 'tag', 'tunnel', 'tunneldevice'],
+])
+
+/** A keyword in small letters, by the newer of its names. */
+export function lowerKeyword(written: string): string {
+  const lower = written.toLowerCase()
+  return otherNames.get(lower) ?? lower
+}
+
+/** What a warning says of a keyword that is left out; undefined for one that is kept, or that is a fault. */
+export function leftOutText(lower: string, written: string): string | undefined {
+  const words = leftOut.get(lower)
+  return words === undefined ? undefined : `${written} was left out${words}`
+}
+
+/** The end of a fault of a keyword that is neither kept nor left out. */
+export function refusalOfKeyword(lower: string): string {
+  if (programs.has(lower)) return 'cannot be kept: it names a program that ssh needs to connect'
+  if (ways.has(lower)) return 'cannot be kept: it chooses the way to a host, or what runs there'
+  return 'is not a keyword of ssh that connbook knows'
+}
+
+/** Whether all values of a keyword count, and not only the first. */
+export function isForward(lower: string): boolean {
+  return Object.hasOwn(forwards, lower)
+}
+
+/** Whether a record can keep a forward: from a port of this machine alone, to a host and a port. */
+export function isKeptForward(lower: string, value: string): boolean {
+  const [, ...ports] = forwards[lower]?.exec(value) ?? []
+  return ports.length > 0 && ports.every((port) => Number(port) >= 1 && Number(port) <= PORT_MAX)
+}
+
+function withWords(keywords: string, words: string) {
+  return keywords.split(/\s+/).map((keyword) => [keyword.toLowerCase(), words] as const)
+}
+
+function asWritten(value: string): string {
+  return value
+}
+
+/** @param takesTrue Whether ssh takes `true` for `yes`, too. */
+function chosen(keyword: string, choices: readonly string[], takesTrue = false): KeptKeyword {
+  const fromFile = (value: string) => {
+    const lower = value.toLowerCase()
+    if (!takesTrue) return lower
+    return lower === 'true' ? 'yes' : lower === 'false' ? 'no' : lower
+  }
+  const detail = `is not ${eitherOf(choices)}`
+  return { keyword, fromFile, fault: (value) => (choices.includes(fromFile(value)) ? undefined : detail) }
+}
+
+function matching(keyword: string, pattern: RegExp, detail: string): KeptKeyword {
+  const fromFile = (value: string) => value.toLowerCase()
+  return { keyword, fromFile, fault: (value) => (pattern.test(fromFile(value)) ? undefined : detail) }
+}
+
+function listed(keyword: string, known: ReadonlySet<string>): KeptKeyword {
+  return {
+    keyword,
+    fromFile: asWritten,
+    fault(value) {
+      if (value.startsWith('-')) return 'begins with "-"; only a list, also one after "+" or "^", can be kept'
+      const names = value.replace(/^[+^]/, '').split(',')
+      const unknown = names.find((name) => !known.has(name))
+      if (unknown === undefined) return undefined
+      return `names ${JSON.stringify(unknown)}, which not every OpenSSH from 8.7 on knows`
+    },
+  }
+}
+
+function forwarding(keyword: string, form: string): KeptKeyword {
+  const detail = `is not ${form}, or several with commas between them`
+  const isKept = (value: string) => isKeptForward(keyword.toLowerCase(), value)
+  return {
+    keyword,
+    fromFile: asWritten,
+    fault: (value) => (value.split(',').every(isKept) ? undefined : detail),
+  }
+}
