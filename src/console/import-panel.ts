@@ -4,9 +4,18 @@ import type { App } from './app.ts'
 import { ask } from './dialog.ts'
 import { button, element } from './element.ts'
 import { grouped } from './figure-text.ts'
+import { ImportChoices } from './import-choices.ts'
 import { explainImport, whyUnreadable } from './import-errors.ts'
 import { type ImportFormat, importFormats, readLines } from './import-format.ts'
-import { type Counts, countsText, faultTable, nameList, nameLists, type Trial } from './import-report.ts'
+import {
+  type Counts,
+  countsText,
+  faultTable,
+  nameList,
+  nameLists,
+  type Trial,
+  warningTables,
+} from './import-report.ts'
 import { ImportSource, type Source } from './import-source.ts'
 
 const modes = {
@@ -30,6 +39,7 @@ export class ImportPanel {
   readonly #modes = Object.keys(modes).map((value) =>
     element('input', { type: 'radio', name: 'mode', value, change: () => this.#changed() }),
   )
+  readonly #choices = new ImportChoices(() => this.#changed())
   readonly #check = button('Check', () => void this.#try(), { disabled: true })
   readonly #import = button('Import', () => void this.#runImport(), { class: 'primary', disabled: true })
   readonly #controls: HTMLFieldSetElement
@@ -60,6 +70,7 @@ export class ImportPanel {
           element('label', { class: 'choice' }, this.#modes[index], words),
         ),
       ),
+      this.#choices.dom,
       element('div', { class: 'bar' }, this.#check, this.#import),
     )
     this.dom = element(
@@ -85,6 +96,10 @@ export class ImportPanel {
     if (file !== undefined && !this.#controls.disabled) this.#source.takeFile(file, files.length - 1)
   }
 
+  get #chosenFormat(): ImportFormat {
+    return this.#format.value as ImportFormat
+  }
+
   get #mode() {
     return this.#modes.find(({ checked }) => checked)?.value ?? 'merge'
   }
@@ -93,6 +108,7 @@ export class ImportPanel {
     // What a person has chosen for a text stays until the text begins otherwise.
     if (source !== undefined && (isWhole || source.format !== this.#given?.format))
       this.#format.value = source.format
+    this.#choices.show(this.#chosenFormat)
     this.#given = source
     this.#clear()
     this.#check.disabled = source === undefined
@@ -100,6 +116,7 @@ export class ImportPanel {
   }
 
   #changed() {
+    this.#choices.show(this.#chosenFormat)
     const wasTried = this.#trial !== undefined || this.#running !== undefined
     this.#clear()
     if (wasTried) void this.#try()
@@ -123,7 +140,7 @@ export class ImportPanel {
     this.#trial = trial
     this.#import.disabled = false
     this.#status.textContent = `Checked: an import would give ${countsText(trial)}.`
-    this.#report.replaceChildren(...nameLists(trial))
+    this.#report.replaceChildren(...warningTables(trial), ...nameLists(trial))
   }
 
   /** Somebody else was faster than the import, which was sent so often. */
@@ -159,7 +176,7 @@ export class ImportPanel {
     this.#clear()
     this.#status.textContent = `Imported: ${countsText(counts)}.`
     const link = element('a', { href: this.#app.linkTo(home) }, 'Show the records')
-    this.#report.replaceChildren(link)
+    this.#report.replaceChildren(link, ...warningTables(counts))
     link.focus()
   }
 
@@ -173,8 +190,11 @@ export class ImportPanel {
     this.#message.textContent = ''
     this.#status.textContent = 'Reading the file…'
     let isSent = false
-    const format = this.#format.value as ImportFormat
-    const query = new URLSearchParams({ format, mode: this.#mode, ...(isTrial ? { dry_run: '1' } : {}) })
+    const format = this.#chosenFormat
+    const query = new URLSearchParams({
+      ...{ format, mode: this.#mode, ...this.#choices.parametersOf(format) },
+      ...(isTrial ? { dry_run: '1' } : {}),
+    })
     const refused = source.refused ?? (await whyUnreadable(file))
     if (running.signal.aborted) return
     try {

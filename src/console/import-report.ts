@@ -5,7 +5,10 @@ import { shown } from './shown-text.ts'
 
 const kinds = ['added', 'modified', 'removed'] as const
 
-export type Counts = Readonly<Record<(typeof kinds)[number] | 'unchanged', number>>
+export type Counts = Readonly<Record<(typeof kinds)[number] | 'unchanged', number>> & {
+  /** What is not imported, and no fault. */
+  readonly warnings?: readonly Fault[]
+}
 
 /** The answer to a dry run. */
 export interface Trial extends Counts {
@@ -17,6 +20,11 @@ const LISTED_MAX = 200
 
 export function countsText({ added, modified, removed, unchanged }: Counts): string {
   return `${grouped(added)} added, ${grouped(modified)} modified, ${grouped(removed)} removed, ${grouped(unchanged)} unchanged`
+}
+
+/** What the server has left out of a file; nothing without warnings. */
+export function warningTables({ warnings = [] }: Counts): readonly HTMLElement[] {
+  return warnings.length === 0 ? [] : [faultTable('Left out', warnings, new Map(), 'What')]
 }
 
 /** The names of a dry run, a fold for each kind. */
@@ -50,11 +58,12 @@ export function faultTable(
   title: string,
   faults: readonly Fault[],
   lines: ReadonlyMap<number, string> = new Map(),
+  heading = 'Fault',
 ): HTMLElement {
   const columns = [
     { title: 'Line', show: ({ line }: Fault) => line !== undefined && grouped(line) },
     { title: 'Name', show: ({ name }: Fault) => name !== undefined && shown(name) },
-    { title: 'Fault', show: ({ detail }: Fault) => shown(detail) },
+    { title: heading, show: ({ detail }: Fault) => shown(detail) },
     {
       title: 'Text of the line',
       show: ({ line }: Fault) => element('code', {}, shown(lines.get(line ?? 0) ?? '')),
