@@ -48,6 +48,8 @@ export const PAGE_RECORDS_MAX = 100
 export const FILTER_CHARACTERS_MAX = 255
 /** Words that a search can look for. */
 export const FILTER_WORDS_MAX = 16
+/** Records that a dry run shows with what would become of them. */
+export const CHANGES_SHOWN_MAX = 1_000
 /** Ids in a filter. */
 export const FILTER_IDS_MAX = 1_000
 /** Labels in a filter. */

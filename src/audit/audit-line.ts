@@ -86,6 +86,8 @@ export type AuditEvent =
   | 'configuration_modified'
   | 'configuration_deleted'
   | 'configurations_imported'
+  | 'configurations_changed'
+  | 'configurations_removed'
   | 'user_added'
   | 'user_password_changed'
   | 'user_changed'

@@ -3,10 +3,9 @@ import { auditFiles, type DataPaths } from '../files/data-folder.ts'
 import { IMPORT_AUDITED_RECORDS_MAX } from '../limits.ts'
 import type { Log } from '../log.ts'
 import type { ChangeTrail } from '../storage/change-trail.ts'
-import type { Actor, ImportMode } from '../store/authorship.ts'
+import { type Actor, countTogether, type Notes } from '../store/authorship.ts'
 import type { Change } from '../store/change.ts'
 import type { Configuration } from '../store/configuration.ts'
-import { countsOf, type ImportPlan } from '../store/import-plan.ts'
 import { listTag } from '../store/list-tag.ts'
 import { timestamp } from '../timestamp.ts'
 import { AuditFile } from './audit-file.ts'
@@ -177,11 +176,12 @@ export async function openAuditTrail(
     list(store: string, change: Change, revision: number, before: Configuration | undefined, after?: number) {
       const { authorship } = change
       if (authorship === undefined) return
-      const { import: note, actor, time } = authorship
-      if (note !== undefined) {
-        const changes = note.added + note.modified + note.removed
+      const { actor, time } = authorship
+      const changes = countTogether(authorship)
+      if (changes !== undefined) {
         const tag = listTag(store, after === undefined ? revision + changes - 1 : revision)
-        addChange(() => auditLine(time, 'configurations_imported', actor, { tag, ...note }))
+        const [event, fields] = wholeOf(authorship)
+        addChange(() => auditLine(time, event, actor, { tag, ...fields }))
         unlisted = changes > IMPORT_AUDITED_RECORDS_MAX ? changes : 0
       }
       if (unlisted > 0) unlisted -= 1
@@ -221,14 +221,16 @@ function hasSucceeded(promise: Promise<void>): Promise<boolean> {
   )
 }
 
-/** Lists an import that changed nothing; the trail hears of any other when its changes are durable. */
-export async function recordIfUnchanged(
-  audit: AuditTrail,
-  actor: Actor,
-  mode: ImportMode,
-  plan: ImportPlan,
-): Promise<void> {
-  const counts = countsOf(plan)
-  if (counts.added + counts.modified + counts.removed === 0)
-    await audit.record('configurations_imported', actor, { mode, ...counts })
+/** What is listed of changes that were made together. */
+function wholeOf({ import: note, many }: Notes): [event: AuditEvent, fields: AuditFields] {
+  if (many === undefined) return ['configurations_imported', { ...note }]
+  // What a caller can make long comes last.
+  const { query, ...fields } = many
+  return ['removed' in many ? 'configurations_removed' : 'configurations_changed', { ...fields, query }]
+}
+
+/** Lists an import, or another change of many, that changed nothing; the trail hears of others when they are durable. */
+export async function recordIfUnchanged(audit: AuditTrail, actor: Actor, notes: Notes): Promise<void> {
+  const [event, fields] = wholeOf(notes)
+  if (countTogether(notes) === 0) await audit.record(event, actor, fields)
 }

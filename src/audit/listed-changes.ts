@@ -82,7 +82,7 @@ class StoreLines implements ListedChanges {
   #complete: number | undefined
   /** Listed changes above a gap. */
   readonly #single = new Set<number>()
-  /** Listed large imports above a gap. */
+  /** Listed large changes of many records above a gap. */
   readonly #imports: { readonly first: number; readonly last: number }[] = []
   /** The last ones, with the words that name their records. */
   #last: { readonly revision: number; readonly name: string }[] = []
@@ -92,10 +92,10 @@ class StoreLines implements ListedChanges {
     this.highest = Math.max(this.highest, revision)
     if (!isClean) return
     if (isStart(tagged)) this.#complete = Math.max(this.#complete ?? 0, revision)
-    else if (line.event === 'configurations_imported') {
-      const { added, modified, removed } = line
+    else if (isOfMany(line)) {
+      const { added = 0, modified = 0, removed = 0 } = line
       const changes = Number(added) + Number(modified) + Number(removed)
-      // A smaller import has a line for each change.
+      // Fewer changes have a line each.
       if (changes > IMPORT_AUDITED_RECORDS_MAX && changes <= revision)
         this.#add(revision - changes + 1, revision)
     } else {
@@ -126,6 +126,15 @@ class StoreLines implements ListedChanges {
     const names = later.slice(0, LISTED_NAMES_MAX).map(({ name }) => name)
     return { count: this.highest - revision, names }
   }
+}
+
+/** Whether it lists changes that were made together. */
+function isOfMany({ event }: TrailLine): boolean {
+  return (
+    event === 'configurations_imported' ||
+    event === 'configurations_changed' ||
+    event === 'configurations_removed'
+  )
 }
 
 function nameOf({ id, name, record }: TrailLine): string {

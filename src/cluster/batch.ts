@@ -1,5 +1,6 @@
 import { OutcomeUnknownError, OvertakenError } from '../errors.ts'
 import { BATCH_CHANGES_MAX } from '../limits.ts'
+import { notesOf } from '../store/authorship.ts'
 import { type Change, namesOf } from '../store/change.ts'
 import type { CheckChange } from '../store/change-log.ts'
 import { Configuration } from '../store/configuration.ts'
@@ -188,14 +189,15 @@ export class Batch {
   /** Its changes, as etcd has made them, with all that is known here of who made them. */
   signed(made: readonly Change[]): Change[] {
     const own = new Map(this.changes.map(({ change }) => [lastNameOf(change), change.authorship]))
-    const note = this.changes.map(({ change }) => change.authorship?.import).find((one) => one !== undefined)
+    const notes = this.changes.map(({ change }) => notesOf(change.authorship ?? {}))
+    const first = notes.find((one) => Object.keys(one).length > 0)
     return made.map((change, i) => {
       const authorship = own.get(lastNameOf(change))
       if (authorship === undefined) return change
       const { actor, time } = authorship
       return {
         ...change,
-        authorship: { actor, time, ...(i === 0 && note !== undefined ? { import: note } : {}) },
+        authorship: { actor, time, ...(i === 0 ? first : {}) },
       }
     })
   }

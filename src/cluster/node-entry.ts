@@ -1,6 +1,6 @@
 import { checkMembers, isObject, parseJson } from '../json.ts'
 import type { Log } from '../log.ts'
-import { type Actor, type Authorship, type ImportNote, parseImportNote } from '../store/authorship.ts'
+import { type Actor, type Authorship, type Notes, notesOf, parseNotes } from '../store/authorship.ts'
 import { type Change, namesOf } from '../store/change.ts'
 import type { ClusterKeys } from './cluster-keys.ts'
 import { EtcdError } from './etcd-error.ts'
@@ -20,8 +20,8 @@ export interface NodeEntry {
   readonly start: string
   /** When the last of its changes was decided, RFC 3339, in UTC; undefined if it names no author. */
   readonly time: string | undefined
-  /** Set if the batch is an import. */
-  readonly import?: ImportNote | undefined
+  /** Of a batch that is made as a whole, such as an import. */
+  readonly notes: Notes
   /** Who made the change that takes or frees a name. */
   authorOf(name: string): Authorship | undefined
 }
@@ -34,7 +34,7 @@ interface Group extends StoredAuthor {
 type StoredAuthor = Readonly<Record<'kind' | 'by' | 'command' | 'time', string | undefined>>
 
 const groupMembers = ['kind', 'by', 'command', 'time', 'changes']
-const importMembers = ['kind', 'by', 'command', 'time', 'request', 'import']
+const importMembers = ['kind', 'by', 'command', 'time', 'request', 'import', 'many']
 
 /** @param isImport Whether all changes are one import: then they have one author, and their names are left out. */
 export function encodeNodeEntry(
@@ -49,7 +49,7 @@ export function encodeNodeEntry(
 function importAuthor(first: Change | undefined): unknown[] {
   const { authorship } = first ?? {}
   if (authorship === undefined) return []
-  return [{ ...storedAuthor(authorship), request: requestOf(authorship), import: authorship.import }]
+  return [{ ...storedAuthor(authorship), request: requestOf(authorship), ...notesOf(authorship) }]
 }
 
 function groups(changes: readonly Change[]): Group[] {
@@ -84,20 +84,18 @@ export function parseNodeEntry(text: string): NodeEntry {
   if (typeof batch !== 'number' || typeof start !== 'string' || !Array.isArray(authors)) throw malformed()
   const [first] = authors
   if (isObject(first) && !('changes' in first)) {
-    const { author, note } = parseImport(first)
-    return { batch, start, time: author.time, import: note, authorOf: () => author }
+    const { author, notes } = parseImport(first)
+    return { batch, start, time: author.time, notes, authorOf: () => author }
   }
   const byName = new Map<string, Authorship>()
   for (const group of authors) takeGroup(group, byName)
   const times = [...byName.values()].map(({ time }) => time).sort()
-  return { batch, start, time: times.at(-1), authorOf: (name) => byName.get(name) }
+  return { batch, start, time: times.at(-1), notes: {}, authorOf: (name) => byName.get(name) }
 }
 
 function parseImport(input: Record<string, unknown>) {
   checkMembers(input, importMembers, 'the author of imported records')
-  const { request, import: stored } = input
-  const note = stored === undefined ? undefined : parseImportNote(stored)
-  return { author: authorship(input, request), note }
+  return { author: authorship(input, input.request), notes: parseNotes(input) }
 }
 
 function takeGroup(group: unknown, byName: Map<string, Authorship>) {

@@ -66,8 +66,7 @@ function signed(change: Alteration, isFirst: boolean, entry: NodeEntry): Change 
   const name = 'remove' in change ? change.remove : 'modify' in change ? change.name : change.add.name
   const authorship = entry.authorOf(name)
   if (authorship === undefined) return change
-  const note = isFirst ? entry.import : undefined
-  return { ...change, authorship: note === undefined ? authorship : { ...authorship, import: note } }
+  return { ...change, authorship: isFirst ? { ...authorship, ...entry.notes } : authorship }
 }
 
 /** Events in the order of revisions, each with those of the same one. */

@@ -1,21 +1,21 @@
 import { recordMemoryMax } from '../budget.ts'
 import { OvertakenError, StorageUnavailableError } from '../errors.ts'
 import type { Scheduler } from '../scheduler.ts'
-import type { Actor, Asker, ImportMode } from '../store/authorship.ts'
+import type { Actor, Asker } from '../store/authorship.ts'
+import type { BulkChange } from '../store/bulk-change.ts'
 import { type Alteration, recordsOf } from '../store/change.ts'
 import type { CheckChange, SharedChangeLog } from '../store/change-log.ts'
-import type { ImportedConfiguration } from '../store/configuration.ts'
 import type { ConfigurationIndex } from '../store/configuration-index.ts'
-import { planImportInSlices, signedChangesOf } from '../store/import-plan.ts'
+import { signedChangesOf } from '../store/import-plan.ts'
 import { LargeImportGate } from '../store/large-import-gate.ts'
 import { listTag } from '../store/list-tag.ts'
 import {
+  type BulkOutcome,
   checkOf,
   checkTag,
   type Decide,
   type Decision,
   type ExpectedTag,
-  type ImportOutcome,
   type RecordChanges,
 } from '../store/record-changes.ts'
 import { RecordRoom } from '../store/record-room.ts'
@@ -23,7 +23,7 @@ import type { Records } from '../store/records.ts'
 import { CHANGES, TRIALS } from '../store/slices.ts'
 import { timestamp } from '../timestamp.ts'
 
-/** How often an import is planned anew when other nodes change records meanwhile. */
+/** How often a change of many records is planned anew when other nodes change records meanwhile. */
 export const IMPORT_TRIES_MAX = 5
 /** How long a change is decided anew when other nodes are faster each time. */
 export const OVERTAKEN_MS_MAX = 10_000
@@ -115,38 +115,36 @@ export class SharedChanges implements RecordChanges {
   }
 
   /** As the index knows no revision in the middle of a plan, its tag is that from before. */
-  async planImport(
-    drafts: readonly ImportedConfiguration[],
-    mode: ImportMode,
+  async planTogether(
+    bulk: BulkChange,
     expected: ExpectedTag | undefined,
     signal: AbortSignal | undefined,
-  ): Promise<ImportOutcome> {
+  ): Promise<BulkOutcome> {
     await this.#log.catchUp()
     const tag = checkTag(this.#tag, expected)
-    const plan = await this.#scheduler.run(TRIALS, planImportInSlices(drafts, mode, this.#stored()), signal)
+    const plan = await this.#scheduler.run(TRIALS, bulk.plan(this.#stored()), signal)
     this.#room.checkGrowth(this.#index, plan.growth)
     return { ...plan, tag }
   }
 
-  async importAll(
+  async changeTogether(
     actor: Actor,
-    drafts: readonly ImportedConfiguration[],
-    mode: ImportMode,
+    bulk: BulkChange,
     expected: ExpectedTag | undefined,
     asker: Asker | undefined,
-  ): Promise<ImportOutcome> {
+  ): Promise<BulkOutcome> {
     this.#gate.checkNotEnding()
     if (this.#gate.isClosed) await this.#gate.pass(asker)
     const open = this.#gate.hold()
     try {
       for (let tries = 1; ; tries++) {
         try {
-          return await this.#importOnce(actor, drafts, mode, expected, asker)
+          return await this.#changeOnce(actor, bulk, expected, asker)
         } catch (error) {
           if (!(error instanceof OvertakenError)) throw error
           if (tries >= IMPORT_TRIES_MAX)
             throw new StorageUnavailableError(
-              'Cannot import: other nodes changed records meanwhile, again and again; nothing has changed; try later',
+              `Cannot ${bulk.verb}: other nodes changed records meanwhile, again and again; nothing has changed; try later`,
             )
         }
       }
@@ -156,22 +154,21 @@ export class SharedChanges implements RecordChanges {
   }
 
   /** @throws {OvertakenError} if any record was changed meanwhile. */
-  async #importOnce(
+  async #changeOnce(
     actor: Actor,
-    drafts: readonly ImportedConfiguration[],
-    mode: ImportMode,
+    bulk: BulkChange,
     expected: ExpectedTag | undefined,
     asker: Asker | undefined,
-  ): Promise<ImportOutcome> {
+  ): Promise<BulkOutcome> {
     await Promise.all(this.#pending.values())
     await this.#log.catchUp()
     const check = checkOf(asker)
     check()
     const { revision } = this.#index
     const tag = checkTag(this.#tag, expected)
-    const plan = await this.#scheduler.run(CHANGES, planImportInSlices(drafts, mode, this.#stored()))
+    const plan = await this.#scheduler.run(CHANGES, bulk.plan(this.#stored()))
     this.#room.checkGrowth(this.#index, plan.growth)
-    const changes = await this.#scheduler.run(CHANGES, signedChangesOf(plan, actor, mode))
+    const changes = await this.#scheduler.run(CHANGES, signedChangesOf(plan, actor, bulk.notesOf(plan)))
     if (this.#index.revision !== revision) throw new OvertakenError()
     if (changes.length === 0) return { ...plan, tag }
     const made = await this.#log.appendTogether(changes, revision, check)

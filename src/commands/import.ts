@@ -24,8 +24,9 @@ import { createLog } from '../log.ts'
 import { wordForShell } from '../shell.ts'
 import { openConfigurationStore, readStore } from '../storage/file/file-storage.ts'
 import type { ImportMode } from '../store/authorship.ts'
+import type { ImportPlan } from '../store/bulk-change.ts'
 import type { ImportedConfiguration } from '../store/configuration.ts'
-import { type ImportPlan, planImport } from '../store/import-plan.ts'
+import { countsOf, planImport } from '../store/import-plan.ts'
 import { eitherOf } from '../text.ts'
 import { importByServer } from './import-by-server.ts'
 import { type ImportOrder, importCall, importSshCalls, isGzip } from './import-call.ts'
@@ -306,7 +307,7 @@ async function changeRecords(
     try {
       const actor = commandActor('import')
       const plan = await store.importAll(actor, drafts, mode)
-      await recordIfUnchanged(trail, actor, mode, plan)
+      await recordIfUnchanged(trail, actor, { import: { mode, ...countsOf(plan) } })
       // The trail has shown why it cannot be written; the next start completes it.
       await trail.sync().catch(() => {})
       return plan

@@ -66,6 +66,26 @@ export function parseWait(prefer: string | readonly string[] | undefined): numbe
 }
 
 /**
+ * How many records a change may affect at most, as `Prefer: max-affected=N` says; undefined if it does not say so.
+ *
+ * @returns 'faulty' unless it is given once, with a plain decimal integer.
+ */
+export function parseMaxAffected(
+  prefer: string | readonly string[] | undefined,
+): number | 'faulty' | undefined {
+  if (prefer === undefined) return undefined
+  const values = String(prefer)
+    .split(',')
+    .flatMap((preference) => /^[ \t]*max-affected[ \t]*(?:=([^;]*))?(?:;.*)?$/is.exec(preference) ?? [])
+  const [whole, value = '', ...others] = values
+  if (whole === undefined) return undefined
+  const digits = /^[ \t]*("?)(0|[1-9]\d{0,15})\1[ \t]*$/.exec(value)?.[2]
+  return digits === undefined || others.length > 0 || !Number.isSafeInteger(Number(digits))
+    ? 'faulty'
+    : Number(digits)
+}
+
+/**
  * Whether a page of another site made the request: by `Sec-Fetch-Site` (Fetch Metadata), and by `Origin` (RFC 6454
  * section 7), which must match `Host`. A request with neither header, as from curl, is not cross-site.
  */

@@ -38,6 +38,11 @@ export const problemTypes = {
     status: 400,
     meaning: 'the current `password` is wrong, and nothing has changed; correct it',
   },
+  too_many_affected: {
+    status: 400,
+    meaning:
+      'the filters keep more records than `max-affected` allows, and nothing has changed; narrow them, or allow more',
+  },
   malformed_path: { status: 400, meaning: 'the path is not percent-encoded UTF-8; encode it again' },
   malformed_condition: {
     status: 400,
@@ -113,7 +118,8 @@ export const problemTypes = {
   body_too_large: { status: 413, meaning: 'the body is too long, or comes in too many pieces; send less' },
   too_many_changes: {
     status: 413,
-    meaning: 'an import has more changes than can be stored together; split it',
+    meaning:
+      'more changes than can be stored together, and nothing has changed; split the import, or narrow the filters',
   },
   target_too_long: { status: 414, meaning: 'the request line is too long; shorten path or query' },
   unsupported_type: {

@@ -18,6 +18,7 @@ export const chapters: readonly Chapter[] = [
   { name: 'labels', summary: 'say more about a record: environment, group' },
   { name: 'lists', summary: 'sort, page and count' },
   { name: 'search', summary: 'find records by text, prefix or value' },
+  { name: 'many', summary: 'change or delete all records that a filter keeps' },
   { name: 'conditions', summary: 'ETag: read only what is new, change only what you have seen' },
   { name: 'follow', summary: 'wait for changes, read them as events' },
   { name: 'history', summary: 'what happened to a record, and who did it' },

@@ -57,8 +57,9 @@ export const headers = {
     schema: { type: 'string', const: 'no-cache' },
   },
   'Preference-Applied': {
-    description: 'For how long the answer could wait; only after `Prefer`.',
-    schema: { type: 'string', pattern: '^wait=[0-9]+$' },
+    description:
+      'For how long the answer could wait, or how many records a change could affect; only after `Prefer`.',
+    schema: { type: 'string', pattern: '^(?:wait|max-affected)=[0-9]+$' },
   },
   Vary: { description: '`Prefer`, after `Prefer`; `Accept-Encoding` for the console.', schema: text },
   'Content-Encoding': {

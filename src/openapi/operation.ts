@@ -32,6 +32,8 @@ export interface Operation {
 export interface Parameter {
   readonly name: string
   readonly in: 'path' | 'query' | 'header'
+  /** Tells it apart in the document from another header of the same name. */
+  readonly component?: string
   readonly description: string
   readonly isRequired?: boolean
   /** Whether the schema is of an array with one item for each time that the parameter is given. */

@@ -150,7 +150,15 @@ export class Components {
   }
 
   /** Those of a query mean something else for each call. */
-  parameter({ name, in: place, description, isRequired, isRepeated, schema }: Parameter): object {
+  parameter({
+    name,
+    in: place,
+    component = name,
+    description,
+    isRequired,
+    isRepeated,
+    schema,
+  }: Parameter): object {
     const value = {
       name,
       in: place,
@@ -159,7 +167,7 @@ export class Components {
       ...(isRepeated ? { style: 'form', explode: true } : {}),
       schema,
     }
-    return place === 'query' ? value : this.#refer('parameters', `${place}-${name}`, value)
+    return place === 'query' ? value : this.#refer('parameters', `${place}-${component}`, value)
   }
 
   response(name: string, value: Response): Reference {

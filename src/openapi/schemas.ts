@@ -4,7 +4,7 @@ import { importEncodings } from '../exchange/import-text.ts'
 import { problemTypes } from '../http/problem-types.ts'
 import { allScopes, scopeWords } from '../http/scope.ts'
 import type { JsonSchema } from '../json-schema.ts'
-import { FAULTS_MAX, HISTORY_ENTRIES_MAX, IMPORT_NAMES_LISTED_MAX } from '../limits.ts'
+import { CHANGES_SHOWN_MAX, FAULTS_MAX, HISTORY_ENTRIES_MAX, IMPORT_NAMES_LISTED_MAX } from '../limits.ts'
 import { MOMENTS_MAX } from '../metrics/recent-figures.ts'
 import { recordFields } from '../store/fields.ts'
 import { LABEL_KEYS_LISTED_MAX, LABEL_VALUES_LISTED_MAX } from '../store/label-counts.ts'
@@ -29,6 +29,18 @@ const names: JsonSchema = {
   type: 'array',
   maxItems: IMPORT_NAMES_LISTED_MAX,
   items: { type: 'string' },
+}
+const changedFields: JsonSchema = {
+  type: 'object',
+  description:
+    'Of a modification: each changed field, and each changed label as `labels.KEY`, where `null` stands for none.',
+  additionalProperties: object({ before: {}, after: {} }),
+}
+const shownChanges: JsonSchema = {
+  type: 'array',
+  maxItems: CHANGES_SHOWN_MAX,
+  items: object({ name: { type: 'string' }, changed: changedFields }),
+  description: 'The first that would be modified, by id.',
 }
 const warnings: JsonSchema = { type: 'array', maxItems: WARNINGS_MAX, items: named('ImportWarning') }
 const counts = { added: count, modified: count, removed: count, unchanged: count }
@@ -152,12 +164,13 @@ export const schemas = {
       dry_run: { type: 'boolean', const: true },
       ...counts,
       names: object({ added: names, modified: names, removed: names }),
+      changed: shownChanges,
       read: named('ImportForm'),
       warnings,
     },
     {
       description: 'What an import would do. `names` has the first names of each kind.',
-      required: ['dry_run', ...Object.keys(counts), 'names', 'read'],
+      required: ['dry_run', ...Object.keys(counts), 'names', 'changed', 'read'],
     },
   ),
   LabelCounts: object({
@@ -179,6 +192,35 @@ export const schemas = {
     },
     more: { ...count, description: 'Other keys.' },
   }),
+  ManyChanged: object(
+    { matched: count, modified: count, unchanged: count },
+    { description: 'Numbers of records: those that the filters kept, and what became of them.' },
+  ),
+  ManyRemoved: object({ matched: count, removed: count }, { description: 'Numbers of records.' }),
+  ManyChangedTrial: object(
+    {
+      dry_run: { type: 'boolean', const: true },
+      matched: count,
+      modified: count,
+      unchanged: count,
+      changed: shownChanges,
+    },
+    { description: 'What a change of many records would do.' },
+  ),
+  ManyRemovedTrial: object(
+    {
+      dry_run: { type: 'boolean', const: true },
+      matched: count,
+      removed: count,
+      changed: {
+        type: 'array',
+        maxItems: CHANGES_SHOWN_MAX,
+        items: object({ name: { type: 'string' }, record: { type: 'object' } }),
+        description: 'The first that would be removed, by id.',
+      },
+    },
+    { description: 'What a removal of many records would do.' },
+  ),
   ImportForm: object(
     {
       encoding: { type: 'string', enum: [...importEncodings] },
@@ -227,12 +269,7 @@ export const schemas = {
       by: { type: 'string', description: 'The name of the account; for a command, the system account.' },
       kind: { type: 'string', enum: ['user', 'client', 'command'] },
       command: { type: 'string', description: 'The words of a command.' },
-      changed: {
-        type: 'object',
-        description:
-          'Of a modification: each changed field, and each changed label as `labels.KEY`, where `null` stands for none.',
-        additionalProperties: object({ before: {}, after: {} }),
-      },
+      changed: changedFields,
       record: {
         type: 'object',
         description: 'The record that was added or deleted, as a `Configuration` of its time.',

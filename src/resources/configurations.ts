@@ -2,8 +2,8 @@ import { listEnvelope } from '../exchange/json-format.ts'
 import { conditionIn, isUnchanged } from '../http/header-fields.ts'
 import { JSON_TYPE, type Reply, type Request, readJsonObject } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
-import { POLL_WAIT_SECONDS_MAX, UNSTREAMED_BYTES_MAX } from '../limits.ts'
-import type { Parameter, ResponseDescription } from '../openapi/operation.ts'
+import { UNSTREAMED_BYTES_MAX } from '../limits.ts'
+import type { ResponseDescription } from '../openapi/operation.ts'
 import type { Scheduler } from '../scheduler.ts'
 import { senderOf } from '../store/authorship.ts'
 import {
@@ -29,19 +29,13 @@ import {
   streamed,
 } from './list-reply.ts'
 import { PageMemory } from './page-memory.ts'
-import { nameInPath } from './parameters.ts'
+import { nameInPath, preferWait } from './parameters.ts'
+import { refuseDryRun } from './query.ts'
 import { defineResource } from './resource.ts'
 import type { WaitingPolls } from './waiting-polls.ts'
 
 /** In a list up to this size, each record keeps its JSON. */
 const KEPT_JSON_BYTES_MAX = 4 * 1024 * 1024
-
-const preferWait: Parameter = {
-  name: 'Prefer',
-  in: 'header',
-  description: `\`wait=N\`: while the tag of \`If-None-Match\` fits, the answer waits, for at most N seconds (RFC 7240 section 4.3). More than ${POLL_WAIT_SECONDS_MAX} counts as ${POLL_WAIT_SECONDS_MAX}.`,
-  schema: { type: 'string', examples: ['wait=30'] },
-}
 
 const nameTaken: ResponseDescription = {
   description: 'Another record has the name, and is in the body.',
@@ -185,7 +179,7 @@ export const configurations = defineResource({
         parameters: [nameInPath],
         isConditional: true,
         answers: { 209: { description: 'Deleted.' } },
-        problems: ['unknown_name'],
+        problems: ['unknown_name', 'invalid_input'],
       },
       handler: 'remove',
     },
@@ -264,6 +258,7 @@ export function configurationHandlers(
   }
 
   async function add(request: Request): Promise<Reply> {
+    refuseDryRun(request.query)
     const draft = parseNewConfiguration(await readJsonObject(request))
     try {
       const added = await store.add(senderOf(request), draft, request)
@@ -274,6 +269,7 @@ export function configurationHandlers(
   }
 
   async function put(request: Request, name: string): Promise<Reply> {
+    refuseDryRun(request.query)
     const draft = parseReplacement(await readJsonObject(request), name)
     try {
       const { before, after } = await store.put(senderOf(request), draft, existence(request), request)
@@ -285,6 +281,7 @@ export function configurationHandlers(
   }
 
   async function modify(request: Request, name: string): Promise<Reply> {
+    refuseDryRun(request.query)
     const patch = parseConfigurationPatch(await readJsonObject(request))
     try {
       const { after } = await store.modify(senderOf(request), name, patch, expectation(request), request)
@@ -295,6 +292,7 @@ export function configurationHandlers(
   }
 
   async function remove(request: Request, name: string): Promise<Reply> {
+    refuseDryRun(request.query)
     try {
       await store.remove(senderOf(request), name, expectation(request), request)
     } catch (error) {

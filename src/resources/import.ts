@@ -1,4 +1,5 @@
 import { type AuditTrail, recordIfUnchanged } from '../audit/audit-trail.ts'
+import { shownModifications } from '../audit/shown-changes.ts'
 import { recordMemoryMax } from '../budget.ts'
 import { InvalidInputError } from '../errors.ts'
 import {
@@ -40,9 +41,10 @@ import type { Body, Parameter } from '../openapi/operation.ts'
 import { refTo } from '../openapi/schemas.ts'
 import type { Scheduler } from '../scheduler.ts'
 import { importModes, senderOf } from '../store/authorship.ts'
+import type { ImportPlan } from '../store/bulk-change.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
-import { countsOf, type ImportPlan } from '../store/import-plan.ts'
-import type { ImportOutcome } from '../store/record-changes.ts'
+import { countsOf } from '../store/import-plan.ts'
+import type { BulkOutcome } from '../store/record-changes.ts'
 import { importMemoryMax, recordMemory } from '../store/record-room.ts'
 import { StaleListError } from '../store/refusals.ts'
 import { counted } from '../text.ts'
@@ -168,7 +170,7 @@ export function importHandlers(store: ConfigurationStore, audit: AuditTrail, sch
         return reply({ ...tried(plan), read, ...warnings }, plan)
       }
       const done = await store.importAll(senderOf(request), drafts, mode, expected, request)
-      await recordIfUnchanged(audit, senderOf(request), mode, done)
+      await recordIfUnchanged(audit, senderOf(request), { import: { mode, ...countsOf(done) } })
       return reply({ ...countsOf(done), ...warnings }, done)
     } catch (error) {
       throw error instanceof StaleListError ? new Problem(error.code, error.message) : error
@@ -177,7 +179,7 @@ export function importHandlers(store: ConfigurationStore, audit: AuditTrail, sch
     }
   }
 
-  function reply(answer: object, outcome: ImportOutcome): Reply {
+  function reply(answer: object, outcome: BulkOutcome): Reply {
     const headers = { 'Cache-Control': CACHE_CONTROL, ETag: `"${outcome.tag}"` }
     return jsonReply(200, answer, headers)
   }
@@ -270,7 +272,7 @@ function tried(plan: ImportPlan) {
     records.slice(0, IMPORT_NAMES_LISTED_MAX).map(({ name }) => name)
   const modified = plan.modified.map(({ after }) => after)
   const names = { added: first(plan.added), modified: first(modified), removed: first(plan.removed) }
-  return { dry_run: true, ...countsOf(plan), names }
+  return { dry_run: true, ...countsOf(plan), names, changed: shownModifications(plan) }
 }
 
 interface ImportLimits {

@@ -1,5 +1,11 @@
 import type { JsonSchema } from '../json-schema.ts'
-import { FILTER_CHARACTERS_MAX, FILTER_IDS_MAX, FILTER_LABELS_MAX, FILTER_WORDS_MAX } from '../limits.ts'
+import {
+  FILTER_CHARACTERS_MAX,
+  FILTER_IDS_MAX,
+  FILTER_LABELS_MAX,
+  FILTER_WORDS_MAX,
+  POLL_WAIT_SECONDS_MAX,
+} from '../limits.ts'
 import type { Parameter } from '../openapi/operation.ts'
 import { nameSchema, recordFields } from '../store/fields.ts'
 import { labelFilterSchema } from '../store/labels.ts'
@@ -13,6 +19,13 @@ export const nameInPath: Parameter = {
   in: 'path',
   description: 'The name of the record, percent-encoded; a slash in it, too.',
   schema: nameSchema,
+}
+
+export const preferWait: Parameter = {
+  name: 'Prefer',
+  in: 'header',
+  description: `\`wait=N\`: while the tag of \`If-None-Match\` fits, the answer waits, for at most N seconds (RFC 7240 section 4.3). More than ${POLL_WAIT_SECONDS_MAX} counts as ${POLL_WAIT_SECONDS_MAX}.`,
+  schema: { type: 'string', examples: ['wait=30'] },
 }
 
 /** The parameter `q`, which event streams do not have. */

@@ -52,6 +52,13 @@ export function checkQuery({ faults }: Pick<Query<string>, 'faults'>): void {
   if (faults.length > 0) throw new InvalidInputError('The query is not valid', faults)
 }
 
+/** @throws {InvalidInputError} for `dry_run` where it would be ignored, and the change made. */
+export function refuseDryRun(text: string): void {
+  if (text === '' || parseForm(text)?.some(([name]) => name === 'dry_run') !== true) return
+  const detail = 'is not for a change of one record; it is for imports, and for changes of what filters keep'
+  throw new InvalidInputError('The query is not valid; nothing has changed', [{ field: 'dry_run', detail }])
+}
+
 type Chosen<Choice extends Readonly<Record<string, readonly string[]>>> = {
   readonly [Name in keyof Choice]?: Choice[Name][number]
 }

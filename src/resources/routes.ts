@@ -10,6 +10,7 @@ import { health } from './health.ts'
 import { history } from './history.ts'
 import { importing } from './import.ts'
 import { labelCounts } from './label-counts.ts'
+import { manyChanges } from './many-changes.ts'
 import { metadata } from './metadata.ts'
 import { metrics } from './metrics.ts'
 import { openApi } from './openapi.ts'
@@ -23,7 +24,7 @@ import { token } from './token.ts'
 const resources: readonly Resource[] = [
   ...[session, token, metadata, account],
   ...[users, clients],
-  ...[configurations, labelCounts, events, history, exporting, importing],
+  ...[configurations, manyChanges, labelCounts, events, history, exporting, importing],
   ...[health, metrics, status, openApi, webConsole],
 ]
 

@@ -6,14 +6,33 @@ export type ImportMode = 'merge' | 'replace'
 
 export const importModes: readonly ImportMode[] = ['merge', 'replace']
 
-/** Who made a change, when, and in which import. */
-export interface Authorship {
+/** Who made a change, when, and with which others. */
+export interface Authorship extends Notes {
   readonly actor: Actor
   /** RFC 3339, in UTC; when the change was decided. */
   readonly time: string
-  /** Of the first change of an import. */
-  readonly import?: ImportNote
 }
+
+/** What the first of several changes says of the whole: one of these. */
+export interface Notes {
+  readonly import?: ImportNote
+  readonly many?: FilteredNote
+}
+
+/** A change of the records that a filter kept, as a whole. Its changes are as many as `modified` or `removed`. */
+export type FilteredNote = {
+  /** The filter. */
+  readonly query: string
+  readonly matched: number
+} & (
+  | {
+      readonly modified: number
+      readonly unchanged: number
+      /** What was set: fields, and in `labels` labels; null for what was removed. */
+      readonly changed: Readonly<Record<string, unknown>>
+    }
+  | { readonly removed: number }
+)
 
 /** An import as a whole. */
 export interface ImportNote {
@@ -27,9 +46,10 @@ export interface ImportNote {
 
 const actorMembers = ['address', 'kind', 'by', 'command']
 const noteMembers = ['mode', 'added', 'modified', 'removed', 'unchanged']
+const filteredNoteMembers = ['query', 'matched', 'modified', 'unchanged', 'changed', 'removed']
 
 /** The members of a stored change that tell its authorship. */
-export const authorshipMembers = ['actor', 'request', 'time', 'import'] as const
+export const authorshipMembers = ['actor', 'request', 'time', 'import', 'many'] as const
 
 /**
  * Members that tell the authorship of a stored change, each with a comma before it. What is equal in the change before,
@@ -39,7 +59,7 @@ export const authorshipMembers = ['actor', 'request', 'time', 'import'] as const
  */
 export function encodeAuthorship(authorship: Authorship | undefined, before: Authorship | undefined): string {
   if (authorship === undefined) return ',"actor":null'
-  const { actor, time, import: note } = authorship
+  const { actor, time, import: note, many } = authorship
   let text = ''
   if (before === undefined || !areAlike(actor, before.actor))
     text += `,"actor":${JSON.stringify(withoutRequest(actor))}`
@@ -47,6 +67,7 @@ export function encodeAuthorship(authorship: Authorship | undefined, before: Aut
     text += `,"request":${JSON.stringify(actor.requestId)}`
   if (time !== before?.time) text += `,"time":"${time}"`
   if (note !== undefined) text += `,"import":${JSON.stringify(note)}`
+  if (many !== undefined) text += `,"many":${JSON.stringify(many)}`
   return text
 }
 
@@ -62,14 +83,13 @@ export class AuthorshipReader {
    * @throws {SyntaxError} if a member has not the form. @throws {NewerFormError} if one has an unknown member.
    */
   read(change: Record<string, unknown>): Authorship | undefined {
-    const { actor = this.#actor, request = this.#request, time = this.#time, import: note } = change
+    const { actor = this.#actor, request = this.#request, time = this.#time } = change
     this.#actor = actor
     this.#request = request
     this.#time = time
     if (actor === undefined || actor === null) return undefined
     if (!isObject(actor) || typeof time !== 'string') throw malformed()
-    const stored = { actor: parseActor(actor, request), time }
-    return note === undefined ? stored : { ...stored, import: parseImportNote(note) }
+    return { actor: parseActor(actor, request), time, ...parseNotes(change) }
   }
 }
 
@@ -83,8 +103,37 @@ function parseActor(stored: Record<string, unknown>, request: unknown): Actor {
   return { address, requestId: request, principal: { kind, name: by } }
 }
 
+/** The notes alone. */
+export function notesOf({ import: note, many }: Notes): Notes {
+  return { ...(note === undefined ? {} : { import: note }), ...(many === undefined ? {} : { many }) }
+}
+
+/** How many changes are made together with the one that has the notes, itself included; undefined without notes. */
+export function countTogether({ import: note, many }: Notes): number | undefined {
+  if (note !== undefined) return note.added + note.modified + note.removed
+  if (many === undefined) return undefined
+  return 'removed' in many ? many.removed : many.modified
+}
+
 /** @throws {SyntaxError} {NewerFormError} */
-export function parseImportNote(note: unknown): ImportNote {
+export function parseNotes({ import: note, many }: Readonly<Record<string, unknown>>): Notes {
+  return {
+    ...(note === undefined ? {} : { import: parseImportNote(note) }),
+    ...(many === undefined ? {} : { many: parseFilteredNote(many) }),
+  }
+}
+
+function parseFilteredNote(note: unknown): FilteredNote {
+  if (!isObject(note)) throw malformed()
+  checkMembers(note, filteredNoteMembers, 'the note of a change of many records')
+  const { query, matched, modified, unchanged, changed, removed } = note
+  if (typeof query !== 'string' || !isCount(matched)) throw malformed()
+  if (isCount(removed)) return { query, matched, removed }
+  if (!isCount(modified) || !isCount(unchanged) || !isObject(changed)) throw malformed()
+  return { query, matched, modified, unchanged, changed }
+}
+
+function parseImportNote(note: unknown): ImportNote {
   if (!isObject(note)) throw malformed()
   checkMembers(note, noteMembers, 'the import note of a change')
   const { mode, added, modified, removed, unchanged } = note

@@ -1,5 +1,6 @@
 import type { Family } from '../metrics/family.ts'
 import type { Actor, Asker, ImportMode } from './authorship.ts'
+import type { BulkChange } from './bulk-change.ts'
 import type { Change } from './change.ts'
 import type { LogState } from './change-log.ts'
 import {
@@ -9,9 +10,10 @@ import {
   type NewConfiguration,
 } from './configuration.ts'
 import type { Sort } from './configuration-index.ts'
+import { bulkImport } from './import-plan.ts'
 import { listTag } from './list-tag.ts'
 import type { RecentChanges } from './recent-changes.ts'
-import type { ExpectedTag, ImportOutcome, RecordChanges } from './record-changes.ts'
+import type { BulkOutcome, ExpectedTag, RecordChanges } from './record-changes.ts'
 import type { Stretch } from './record-filter.ts'
 import type { DurableListener, Records } from './records.ts'
 import { NameTakenError, StaleRecordError, UnknownNameError } from './refusals.ts'
@@ -232,38 +234,52 @@ export class ConfigurationStore {
   }
 
   /**
-   * What `importAll` would do now; pending changes count as done, once they are. Of changes made meanwhile, some may
-   * count, but not in the tag: `importAll` refuses it then.
+   * What `changeTogether` would do now; pending changes count as done, once they are. Of changes made meanwhile, some may
+   * count, but not in the tag: `changeTogether` refuses it then.
    *
    * @param signal Stops the work; the promise rejects with its reason.
-   * @throws {StaleListError} if the records are not `expected`.
+   * @throws {StaleListError} if the records are not `expected`. Also what `bulk` throws.
    */
+  planTogether(bulk: BulkChange, expected?: ExpectedTag, signal?: AbortSignal): Promise<BulkOutcome> {
+    return this.#changes.planTogether(bulk, expected, signal)
+  }
+
+  /**
+   * Makes many changes. Atomic, even in a crash. Resolves once everything is durable. During a large one, all other changes
+   * wait, and reads show the state before.
+   *
+   * @throws {StaleListError} if the records are not `expected`, at the moment when the changes are decided.
+   * @throws {TooManyChangesError} if it takes too many changes; nothing has changed.
+   * @throws {InvalidInputError} if a record would have too many labels. Also what `bulk` and `add` throw.
+   */
+  changeTogether(
+    actor: Actor,
+    bulk: BulkChange,
+    expected?: ExpectedTag,
+    asker?: Asker,
+  ): Promise<BulkOutcome> {
+    return this.#changes.changeTogether(actor, bulk, expected, asker)
+  }
+
+  /** As `planTogether`. @param drafts No two with the same name. */
   planImport(
     drafts: readonly ImportedConfiguration[],
     mode: ImportMode,
     expected?: ExpectedTag,
     signal?: AbortSignal,
-  ): Promise<ImportOutcome> {
-    return this.#changes.planImport(drafts, mode, expected, signal)
+  ): Promise<BulkOutcome> {
+    return this.planTogether(bulkImport(drafts, mode), expected, signal)
   }
 
-  /**
-   * Adds and modifies records; the mode `replace` also removes those that are not named. Atomic, even in a crash.
-   * Resolves once everything is durable. During a large import, all other changes wait, and reads show the state before.
-   *
-   * @param drafts No two with the same name.
-   * @throws {StaleListError} if the records are not `expected`, at the moment when the changes are decided.
-   * @throws {TooManyChangesError} if it takes too many changes; nothing has changed.
-   * @throws {InvalidInputError} if a record would have too many labels. Also what `add` throws.
-   */
+  /** As `changeTogether`. @param drafts No two with the same name. */
   importAll(
     actor: Actor,
     drafts: readonly ImportedConfiguration[],
     mode: ImportMode,
     expected?: ExpectedTag,
     asker?: Asker,
-  ): Promise<ImportOutcome> {
-    return this.#changes.importAll(actor, drafts, mode, expected, asker)
+  ): Promise<BulkOutcome> {
+    return this.changeTogether(actor, bulkImport(drafts, mode), expected, asker)
   }
 
   /**

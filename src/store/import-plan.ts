@@ -2,7 +2,8 @@ import { InvalidInputError, MemoryFullError } from '../errors.ts'
 import { IMPORT_ROW_MEMORY_BYTES } from '../limits.ts'
 import { type LongWork, runAtOnce } from '../scheduler.ts'
 import { timestamp } from '../timestamp.ts'
-import type { Actor, ImportMode } from './authorship.ts'
+import type { Actor, ImportMode, Notes } from './authorship.ts'
+import type { BulkChange, ImportPlan, StoredNow } from './bulk-change.ts'
 import type { Alteration, Change } from './change.ts'
 import { Configuration, type ImportedConfiguration, labelsAfter } from './configuration.ts'
 import { countLabels, stepsOfLabels } from './labels.ts'
@@ -17,31 +18,9 @@ const IMPORT_REMOVED_LABEL_MEMORY_BYTES = 16
 /** Its text is there as fields, as JSON, and in the journal's frame. */
 const IMPORT_JSON_COPIES = 3
 
-/** What an import would do, or did. */
-export interface ImportPlan {
-  readonly added: readonly Configuration[]
-  readonly modified: readonly { readonly before: Configuration; readonly after: Configuration }[]
-  readonly removed: readonly Configuration[]
-  /** How many records are stored already as they are. */
-  readonly unchanged: number
-  /** Estimated bytes of memory that it needs; negative if it frees some. */
-  readonly growth: number
-}
-
 /** How many records of each kind there are in a plan. */
 export function countsOf({ added, modified, removed, unchanged }: ImportPlan) {
   return { added: added.length, modified: modified.length, removed: removed.length, unchanged }
-}
-
-/** The records that an import is compared with. */
-export interface StoredNow {
-  /** All of them; read only in the mode `replace`. */
-  readonly records: Iterable<Configuration>
-  find(name: string): Configuration | undefined
-  /** The highest id ever given. */
-  readonly lastId: number
-  /** Bytes that the records which the import makes may take beside all others; no limit if absent. */
-  readonly memoryMax?: number
 }
 
 const MEBIBYTE = 1024 * 1024
@@ -86,7 +65,12 @@ export function* planImportInSlices(
     if (after !== before) {
       const amount = amountOf(after)
       made += heldMemory(amount)
-      if (made > memoryMax) throw tooMuchAtOnce(memoryMax)
+      if (made > memoryMax)
+        throw tooMuchAtOnce(
+          'import the records: those that it adds or changes',
+          memoryMax,
+          'make it several imports',
+        )
       growth += recordMemory(amount) - (before === undefined ? 0 : memoryOf(before))
     }
     if (mode === 'replace') kept.add(draft.name)
@@ -101,14 +85,38 @@ export function* planImportInSlices(
   return { added, modified, removed, unchanged, growth }
 }
 
-function memoryOf(record: Configuration): number {
+/** Estimated bytes of memory of a stored record. */
+export function memoryOf(record: Configuration): number {
   return recordMemory(amountOf(record))
 }
 
-function tooMuchAtOnce(memoryMax: number): MemoryFullError {
+/** @param what Completes "Cannot …". @param remedy What to do. */
+export function tooMuchAtOnce(what: string, memoryMax: number, remedy: string): MemoryFullError {
   return new MemoryFullError(
-    `Cannot import the records: those that it adds or changes need more than ${Math.floor(memoryMax / MEBIBYTE)} MiB of memory at once; nothing has changed; make it several imports, or give connbook more memory and start it again`,
+    `Cannot ${what} need more than ${Math.floor(memoryMax / MEBIBYTE)} MiB of memory at once; nothing has changed; ${remedy}, or give connbook more memory and start it again`,
   )
+}
+
+/** Adds and changes records; the mode `replace` also removes those that are not named. @param drafts As `planImport`. */
+export function bulkImport(drafts: readonly ImportedConfiguration[], mode: ImportMode): BulkChange {
+  return {
+    verb: 'import',
+    readsAll: mode === 'replace',
+    stepsOn(index, stepsMax) {
+      let steps = drafts.length + (mode === 'replace' ? index.count : 0)
+      if (steps > stepsMax) return steps
+      // Few enough to look at each.
+      for (const draft of drafts) {
+        steps += stepsOfDraft(draft) - 1
+        if (mode === 'merge' && index.hasLabels) steps += stepsOfLabels(index.find(draft.name)?.labels)
+      }
+      const replaced = mode === 'replace' && index.hasLabels ? index.freeze() : []
+      for (const { labels } of replaced) steps += stepsOfLabels(labels)
+      return steps
+    },
+    plan: (stored) => planImportInSlices(drafts, mode, stored),
+    notesOf: (plan) => ({ import: { mode, ...countsOf(plan) } }),
+  }
 }
 
 /** Measured bytes of a row of an import: all that is made of it until it is done. */
@@ -132,7 +140,7 @@ export function importRowMemory(row: ImportedConfiguration): number {
 }
 
 /** Estimated steps of long work (see SLICE_STEPS) that a draft takes. */
-export function stepsOfDraft({ labels, labelsPatch }: ImportedConfiguration): number {
+function stepsOfDraft({ labels, labelsPatch }: ImportedConfiguration): number {
   return 1 + stepsOfLabels(labels) + stepsOfLabels(labelsPatch)
 }
 
@@ -159,10 +167,10 @@ export function* changesOf({ added, modified, removed }: ImportPlan): Iterable<A
   for (const add of added) yield { add }
 }
 
-/** The changes of an import, with who made them; the first also has the note on the whole. */
-export function* signedChangesOf(plan: ImportPlan, actor: Actor, mode: ImportMode): LongWork<Change[]> {
+/** The changes of a plan, with who made them; the first also has the notes on the whole. */
+export function* signedChangesOf(plan: ImportPlan, actor: Actor, notes: Notes): LongWork<Change[]> {
   const authorship = { actor, time: timestamp() }
-  const first = { ...authorship, import: { mode, ...countsOf(plan) } }
+  const first = { ...authorship, ...notes }
   const changes: Change[] = []
   for (const change of changesOf(plan)) {
     changes.push({ ...change, authorship: changes.length === 0 ? first : authorship })

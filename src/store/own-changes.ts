@@ -2,29 +2,22 @@ import { recordMemoryMax } from '../budget.ts'
 import { OvertakenError, StorageUnavailableError, TooManyChangesError } from '../errors.ts'
 import { runAtOnce, type Scheduler } from '../scheduler.ts'
 import { timestamp } from '../timestamp.ts'
-import type { Actor, Asker, ImportMode } from './authorship.ts'
+import type { Actor, Asker } from './authorship.ts'
+import type { BulkChange, ImportPlan } from './bulk-change.ts'
 import { type Change, recordsOf } from './change.ts'
 import type { ChangeLog } from './change-log.ts'
-import type { Configuration, ImportedConfiguration } from './configuration.ts'
+import type { Configuration } from './configuration.ts'
 import type { ConfigurationIndex } from './configuration-index.ts'
-import {
-  type ImportPlan,
-  planImport,
-  planImportInSlices,
-  signedChangesOf,
-  stepsOfChanges,
-  stepsOfDraft,
-} from './import-plan.ts'
-import { stepsOfLabels } from './labels.ts'
+import { signedChangesOf, stepsOfChanges } from './import-plan.ts'
 import { LargeImportGate } from './large-import-gate.ts'
 import { listTag } from './list-tag.ts'
 import {
+  type BulkOutcome,
   checkOf,
   checkTag,
   type Decide,
   type Decision,
   type ExpectedTag,
-  type ImportOutcome,
   type RecordChanges,
 } from './record-changes.ts'
 import { RecordRoom } from './record-room.ts'
@@ -52,7 +45,7 @@ export class OwnChanges implements RecordChanges {
 
   /**
    * @param log Applies changes to `records`.
-   * @param updatesAtOnceMax An import that makes more updates of the index is planned and applied in slices.
+   * @param updatesAtOnceMax A change of many records that makes more updates of the index is planned and applied in slices.
    * @param recordBytesMax Memory for records.
    */
   constructor(
@@ -111,21 +104,20 @@ export class OwnChanges implements RecordChanges {
     }
   }
 
-  async planImport(
-    drafts: readonly ImportedConfiguration[],
-    mode: ImportMode,
+  async planTogether(
+    bulk: BulkChange,
     expected: ExpectedTag | undefined,
     signal: AbortSignal | undefined,
-  ): Promise<ImportOutcome> {
+  ): Promise<BulkOutcome> {
     for (;;) {
       const revision = this.#lastRevision
       const pending = revision === this.#index.revision ? undefined : this.#lastStaged
       const areDurable = async () => (await Promise.allSettled([pending]))[0].status === 'fulfilled'
       try {
         const tag = checkTag(this.#lastTag, expected)
-        const records = mode === 'replace' ? this.#allLatest() : []
+        const records = bulk.readsAll ? this.#allLatest() : []
         const stored = { ...this.#storedNow(records), find: (name: string) => this.#latest(name) }
-        const plan = await this.#scheduler.run(TRIALS, planImportInSlices(drafts, mode, stored), signal)
+        const plan = await this.#scheduler.run(TRIALS, bulk.plan(stored), signal)
         this.#room.checkGrowth(this.#index, plan.growth)
         if (await areDurable()) return { ...plan, tag }
       } catch (refusal) {
@@ -134,30 +126,31 @@ export class OwnChanges implements RecordChanges {
     }
   }
 
-  async importAll(
+  async changeTogether(
     actor: Actor,
-    drafts: readonly ImportedConfiguration[],
-    mode: ImportMode,
+    bulk: BulkChange,
     expected: ExpectedTag | undefined,
     asker: Asker | undefined,
-  ): Promise<ImportOutcome> {
+  ): Promise<BulkOutcome> {
     this.#gate.checkNotEnding()
     for (;;) {
       if (this.#gate.isClosed) await this.#gate.pass(asker)
       asker?.checkAgain?.()
-      if (this.#isLargeImport(drafts, mode)) return this.#importInSlices(actor, drafts, mode, expected, asker)
-      const records = mode === 'replace' ? this.#allLatest() : []
+      const stepsMax = this.#updatesAtOnceMax / this.#index.parts
+      if (this.#isLarge(bulk.stepsOn(this.#index, stepsMax)))
+        return this.#changeInSlices(actor, bulk, expected, asker)
+      const records = bulk.readsAll ? this.#allLatest() : []
       const find = (name: string) => this.#latest(name)
       let plan: ImportPlan
       try {
         checkTag(this.#lastTag, expected)
-        plan = planImport(drafts, mode, { ...this.#storedNow(records), find })
+        plan = runAtOnce(bulk.plan({ ...this.#storedNow(records), find }))
         this.#room.checkGrowth(this.#index, plan.growth)
       } catch (refusal) {
         if (await this.#staged.areDurable(this.#staged.names())) throw refusal
         continue
       }
-      const changes = runAtOnce(signedChangesOf(plan, actor, mode))
+      const changes = runAtOnce(signedChangesOf(plan, actor, bulk.notesOf(plan)))
       if (changes.length > 0) {
         const made = this.#made(changes, this.#log.appendTogether(changes, checkOf(asker)))
         const tag = this.#lastTag
@@ -209,43 +202,28 @@ export class OwnChanges implements RecordChanges {
     return changes * this.#index.parts > this.#updatesAtOnceMax
   }
 
-  /** Whether an import takes so many updates, or so much text of labels, that it must be done in slices. */
-  #isLargeImport(drafts: readonly ImportedConfiguration[], mode: ImportMode): boolean {
-    const { count, hasLabels } = this.#index
-    const changes = drafts.length + (mode === 'replace' ? count : 0)
-    if (this.#isLarge(changes)) return true
-    // Few enough to look at each.
-    let steps = changes
-    for (const draft of drafts) {
-      steps += stepsOfDraft(draft) - 1
-      if (mode === 'merge' && hasLabels) steps += stepsOfLabels(this.#index.find(draft.name)?.labels)
-    }
-    const replaced = mode === 'replace' && hasLabels ? this.#index.freeze() : []
-    for (const { labels } of replaced) steps += stepsOfLabels(labels)
-    return this.#isLarge(steps)
-  }
-
   /** As no other change is decided meanwhile, the plan stays right, and needs no staged names. */
-  async #importInSlices(
+  async #changeInSlices(
     actor: Actor,
-    drafts: readonly ImportedConfiguration[],
-    mode: ImportMode,
+    bulk: BulkChange,
     expected: ExpectedTag | undefined,
     asker: Asker | undefined,
-  ): Promise<ImportOutcome> {
+  ): Promise<BulkOutcome> {
     const open = this.#gate.hold()
     try {
       // The changes before it are applied or refused first, so that the index is the latest state.
       await this.#lastStaged.catch(() => {})
       asker?.checkAgain?.()
       if (!this.#log.isWritable)
-        throw new StorageUnavailableError('Cannot import: the disk failed, and it is not yet sure again')
+        throw new StorageUnavailableError(
+          `Cannot ${bulk.verb}: the disk failed, and it is not yet sure again`,
+        )
       checkTag(this.#lastTag, expected)
       const records = this.#index.freeze()
       const stored = { ...this.#storedNow(records), find: (name: string) => this.#index.find(name) }
-      const plan = await this.#scheduler.run(CHANGES, planImportInSlices(drafts, mode, stored))
+      const plan = await this.#scheduler.run(CHANGES, bulk.plan(stored))
       this.#room.checkGrowth(this.#index, plan.growth)
-      const changes = await this.#scheduler.run(CHANGES, signedChangesOf(plan, actor, mode))
+      const changes = await this.#scheduler.run(CHANGES, signedChangesOf(plan, actor, bulk.notesOf(plan)))
       if (this.#isLarge(stepsOfChanges(changes, this.#updatesAtOnceMax))) {
         this.#lastId = plan.added.at(-1)?.id ?? stored.lastId
         await this.#log.appendInSlices(changes, checkOf(asker)).catch((error: unknown) => {

@@ -1,3 +1,4 @@
+import { countTogether } from './authorship.ts'
 import type { Change } from './change.ts'
 import type { Configuration } from './configuration.ts'
 import { fieldNames } from './fields.ts'
@@ -192,13 +193,12 @@ export class RecentChanges {
     return after < 0 ? undefined : this.#kept[this.#start + after]
   }
 
-  /** The changes of an import become visible together. */
+  /** The changes of an import, or of another change of many, become visible together. */
   #together({ authorship }: Change, revision: number): Together {
     const place = this.#last + 1
     const before = this.#kept.at(-1)?.together
     if (before !== undefined && before.last >= place) return before
-    const note = authorship?.import
-    const others = note === undefined ? 0 : note.added + note.modified + note.removed - 1
+    const others = (countTogether(authorship ?? {}) ?? 1) - 1
     return { revision: revision + others, first: place, last: place + others }
   }
 

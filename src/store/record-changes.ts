@@ -1,8 +1,8 @@
-import type { Actor, Asker, ImportMode } from './authorship.ts'
+import type { Actor, Asker } from './authorship.ts'
+import type { BulkChange, ImportPlan } from './bulk-change.ts'
 import type { Alteration, Change } from './change.ts'
 import type { CheckChange } from './change-log.ts'
-import type { Configuration, ImportedConfiguration } from './configuration.ts'
-import type { ImportPlan } from './import-plan.ts'
+import type { Configuration } from './configuration.ts'
 import { StaleListError } from './refusals.ts'
 
 /** Makes decisions about records durable. There is one way for a store of this process alone, and one for a shared store. */
@@ -19,28 +19,26 @@ export interface RecordChanges {
     names: readonly string[],
     decide: Decide<Outcome>,
   ): Promise<Outcome>
-  /** See `ConfigurationStore.planImport`. */
-  planImport(
-    drafts: readonly ImportedConfiguration[],
-    mode: ImportMode,
+  /** See `ConfigurationStore.planTogether`. */
+  planTogether(
+    bulk: BulkChange,
     expected: ExpectedTag | undefined,
     signal: AbortSignal | undefined,
-  ): Promise<ImportOutcome>
-  /** See `ConfigurationStore.importAll`. */
-  importAll(
+  ): Promise<BulkOutcome>
+  /** See `ConfigurationStore.changeTogether`. */
+  changeTogether(
     actor: Actor,
-    drafts: readonly ImportedConfiguration[],
-    mode: ImportMode,
+    bulk: BulkChange,
     expected: ExpectedTag | undefined,
     asker: Asker | undefined,
-  ): Promise<ImportOutcome>
+  ): Promise<BulkOutcome>
   /**
    * Resolves once the index has every change that was acknowledged anywhere before the call; undefined if it always has.
    *
    * @throws {StorageUnavailableError} if the storage does not say.
    */
   catchUp(): Promise<void> | undefined
-  /** Resolves once no import is under way; refuses further changes at once. */
+  /** Resolves once no large change of many records is under way; refuses further changes at once. */
   close(): Promise<void>
 }
 
@@ -66,8 +64,8 @@ export type Decision<Outcome> =
 /** Whether the records with a tag are those that the caller means to change. */
 export type ExpectedTag = (tag: string) => boolean
 
-/** What an import did, or would do. */
-export interface ImportOutcome extends ImportPlan {
+/** What an import, or another change of many records, did, or would do. */
+export interface BulkOutcome extends ImportPlan {
   /** Of the records after it; of one that was only tried, of the records that it was compared with. */
   readonly tag: string
 }

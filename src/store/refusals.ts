@@ -19,12 +19,12 @@ export class UnknownNameError extends ConnbookError {
   }
 }
 
-/** The records are not what the caller of an import expects. */
+/** The records are not what the caller of an import, or of another change of many, expects. */
 export class StaleListError extends ConnbookError {
   readonly code = 'stale_record'
 
   constructor() {
-    super('The records have changed since they were read; nothing is imported; read them again')
+    super('The records have changed since they were read; nothing has changed; read them again')
   }
 }
 

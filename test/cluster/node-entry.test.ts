@@ -40,7 +40,7 @@ describe('what a node says of its last batch', () => {
       added('b', sent('r3', admin), LATER),
       { remove: 'c', authorship: { actor: { command: 'import', by: 'root' }, time: EARLIER } },
     ])
-    assert.deepEqual([entry.batch, entry.start, entry.time, entry.import], [7, 'start', LATER, undefined])
+    assert.deepEqual([entry.batch, entry.start, entry.time, entry.notes], [7, 'start', LATER, {}])
     const first = { actor: { requestId: 'r1', principal: script }, time: EARLIER }
     const second = { actor: { requestId: 'r2', principal: script }, time: EARLIER }
     assert.deepEqual(entry.authorOf('a'), first)
@@ -60,9 +60,17 @@ describe('what a node says of its last batch', () => {
     const text = encodeNodeEntry(7, 'start', [first, added('b', sent('r1', admin))], true)
     assert.doesNotMatch(text, /"[ab]"/)
     const entry = parseNodeEntry(text)
-    assert.deepEqual(entry.import, note)
+    assert.deepEqual(entry.notes, { import: note })
     for (const name of ['a', 'b'])
       assert.deepEqual(entry.authorOf(name), { actor: { requestId: 'r1', principal: admin }, time: EARLIER })
+  })
+
+  it('tells of a change of many records its author and its counts once', () => {
+    const many = { query: 'all=1', matched: 1, modified: 1, unchanged: 0, changed: { port: 7 } }
+    const authorship = { actor: sent('r1', admin), time: EARLIER, many }
+    const modify = new Configuration(1, draft('a', { port: 7 }))
+    const entry = parseNodeEntry(encodeNodeEntry(7, 'start', [{ modify, name: 'a', authorship }], true))
+    assert.deepEqual(entry.notes, { many })
   })
 
   it('says once what changes of one moment have in common', () => {

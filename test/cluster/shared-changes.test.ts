@@ -8,6 +8,7 @@ import type { Change } from '../../src/store/change.ts'
 import { Configuration } from '../../src/store/configuration.ts'
 import { ConfigurationIndex } from '../../src/store/configuration-index.ts'
 import { ConfigurationStore } from '../../src/store/configuration-store.ts'
+import { filteredChange } from '../../src/store/filtered-change.ts'
 import { amountOf, recordMemory } from '../../src/store/record-room.ts'
 import { Records } from '../../src/store/records.ts'
 import { NameTakenError, StaleListError, UnknownNameError } from '../../src/store/refusals.ts'
@@ -174,6 +175,29 @@ describe('changes of a shared store', () => {
     tries = -IMPORT_TRIES_MAX
     await assert.rejects(store.importAll(someone, [draft('b')], 'merge'), StorageUnavailableError)
     assert.equal(store.find('b'), undefined)
+  })
+
+  it('of what a filter keeps are planned for the latest records, and made as a whole', async () => {
+    const { store, other, apply } = sharedStore()
+    await store.add(someone, draft('a'))
+    other.onCatchUp = () => {
+      other.onCatchUp = () => {}
+      apply({ add: record(2, 'unseen') })
+    }
+    const change = { matches: () => true, query: 'all=1', affectedMax: 2 }
+    const done = await store.changeTogether(someone, filteredChange({ ...change, patch: { port: 7 } }))
+    assert.deepEqual([done.modified.length, done.tag], [2, store.tag])
+    assert.deepEqual(
+      store.list(0, 9).map(({ name, port }) => [name, port]),
+      [
+        ['a', 7],
+        ['unseen', 7],
+      ],
+    )
+    const tried = await store.planTogether(filteredChange({ ...change, patch: undefined }))
+    assert.deepEqual([tried.removed.length, store.count], [2, 2])
+    await store.changeTogether(someone, filteredChange({ ...change, patch: undefined }))
+    assert.equal(store.count, 0)
   })
 
   it('of an import are refused if the records are not those that are expected', async () => {

@@ -132,6 +132,7 @@ describe('POST /v1/import', { timeout: 300_000 }, () => {
       dry_run: true,
       ...replaced,
       names: { added: ['new'], modified: ['other'], removed: ['left'] },
+      changed: [{ name: 'other', changed: { port: { before: 1, after: 2 } } }],
       read: {
         ...{ encoding: 'utf-8', separator: ',' },
         columns: ['name', 'hostname', 'port', 'username'].map((column) => ({ column, becomes: column })),
@@ -214,7 +215,7 @@ describe('POST /v1/import', { timeout: 300_000 }, () => {
         [
           412,
           'urn:connbook:problem:stale_record',
-          'The records have changed since they were read; nothing is imported; read them again',
+          'The records have changed since they were read; nothing has changed; read them again',
         ],
       )
     }

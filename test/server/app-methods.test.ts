@@ -6,8 +6,8 @@ import { formatRequest, parseAnswers, sendRaw } from '../support/raw-http.ts'
 import { start } from '../support/service.ts'
 
 const resources: Record<string, string> = {
-  '/configurations/': 'GET, HEAD, POST, OPTIONS',
-  '/configurations': 'GET, HEAD, POST, OPTIONS',
+  '/configurations/': 'GET, HEAD, POST, PATCH, DELETE, OPTIONS',
+  '/configurations': 'GET, HEAD, POST, PATCH, DELETE, OPTIONS',
   '/configurations/a': 'GET, HEAD, PUT, PATCH, DELETE, OPTIONS',
   '/login': 'POST, OPTIONS',
   '/logout': 'POST, OPTIONS',

@@ -24,13 +24,24 @@ const note = fc.record({
   removed: fc.nat(),
   unchanged: fc.nat(),
 })
+const many = fc.oneof(
+  fc.record({ query: anyText, matched: fc.nat(), removed: fc.nat() }),
+  fc.record({
+    query: anyText,
+    matched: fc.nat(),
+    modified: fc.nat(),
+    unchanged: fc.nat(),
+    changed: fc.dictionary(few, fc.oneof(few, fc.nat())),
+  }),
+)
+const notes = fc.oneof(
+  fc.constant({}),
+  note.map((one) => ({ import: one })),
+  many.map((one) => ({ many: one })),
+)
 const authorship: fc.Arbitrary<Authorship> = fc
-  .tuple(actor, few, fc.option(note, { nil: undefined }))
-  .map(([one, time, imported]) => ({
-    actor: one,
-    time,
-    ...(imported === undefined ? {} : { import: imported }),
-  }))
+  .tuple(actor, few, notes)
+  .map(([one, time, whole]) => ({ actor: one, time, ...whole }))
 const change: fc.Arbitrary<Change> = fc
   .tuple(anyText, fc.option(authorship, { nil: undefined }))
   .map(([remove, by]) => (by === undefined ? { remove } : { remove, authorship: by }))
@@ -74,6 +85,12 @@ describe('the authorship of changes', () => {
       { import: { mode: 'merge' } },
       { import: { mode: 'other', added: 0, modified: 0, removed: 0, unchanged: 0 } },
       { import: { mode: 'merge', added: -1, modified: 0, removed: 0, unchanged: 0 } },
+      { many: 1 },
+      { many: { query: 'q=a', matched: 1 } },
+      { many: { query: 1, matched: 1, removed: 1 } },
+      { many: { query: 'q=a', matched: -1, removed: 1 } },
+      { many: { query: 'q=a', matched: 1, modified: 1, unchanged: 0 } },
+      { many: { query: 'q=a', matched: 1, modified: 1, unchanged: 0, changed: 1 } },
     ]) {
       assert.throws(
         () => new ChangeReader().read({ ...stored, ...wrong }),

@@ -111,7 +111,7 @@ function planOf(body: Buffer): Made {
   for (let at = 0; at < body.length; at += 8192) reader.read(body.subarray(at, at + 8192))
   const { drafts } = reader.end()
   const plan = planImport(drafts, 'merge', { records: [], find: () => undefined, lastId: 0 })
-  const changes = runAtOnce(signedChangesOf(plan, someone, 'merge'))
+  const changes = runAtOnce(signedChangesOf(plan, someone, {}))
   const { pieces } = runAtOnce(encodeChangesInSlices(changes))
   const replaced = runAtOnce(index.applyTogether(changes, 1))
   assert.deepEqual([index.count, drafts.length, plan.added.length, replaced.length], [ROWS, ROWS, ROWS, ROWS])

@@ -23,7 +23,7 @@ describe('a refused change', () => {
         ['stale_record', 'The configuration "web" has changed since it was read; read it again'],
         [
           'stale_record',
-          'The records have changed since they were read; nothing is imported; read them again',
+          'The records have changed since they were read; nothing has changed; read them again',
         ],
       ],
     )
