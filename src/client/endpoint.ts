@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { UsageError } from '../errors.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { isLoopback } from '../network.ts'
 
@@ -105,20 +106,28 @@ export function isPrivate({ isSecure, at }: Endpoint): boolean {
 /** What a list or a stream of events keeps, and in which order; a list is repeated in the query. */
 export type QueryValues = Readonly<Record<string, string | number | readonly string[] | undefined>>
 
-/** The path of the list of records. */
-export function listPath(values: QueryValues = {}): string {
-  return LIST + queryOf(values)
+/** The path of the list of records. @param more Further parameters, as `queryOf` takes them. */
+export function listPath(values: QueryValues = {}, more: QueryPairs = []): string {
+  return LIST + queryOf(values, more)
 }
 
-/** The path of the record with a name. */
+/** The path of the record with a name. @throws {UsageError} for an empty one. */
 export function recordPath(name: string): string {
+  // It would be the path of the list.
+  if (name === '') throw new UsageError('The name of a record cannot be empty; give its name')
   return LIST + encodeURIComponent(name)
 }
 
+/** Parameters in their order, decoded. */
+type QueryPairs = readonly (readonly [name: string, value: string])[]
+
 /** With its question mark; '' without values. */
-export function queryOf(values: QueryValues): string {
-  const pairs = Object.entries(values).flatMap(([key, value = []]) =>
-    [value].flat().map((each) => `${key}=${encodeURIComponent(each)}`),
+export function queryOf(values: QueryValues, more: QueryPairs = []): string {
+  const all = Object.entries(values).flatMap(([key, value = []]) =>
+    [value].flat().map((each) => [key, each] as const),
+  )
+  const pairs = [...all, ...more].map(
+    ([key, value]) => `${encodeURIComponent(key)}=${encodeURIComponent(value)}`,
   )
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`
 }

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { checkSecret, readSecret } from '../auth/secret.ts'
-import { UsageError } from '../errors.ts'
+import { ConnbookError, UsageError } from '../errors.ts'
 import type { CommandContext } from './command.ts'
 
 /**
@@ -57,25 +57,45 @@ export async function readLine(
   throw new UsageError(`No ${what} was typed; nothing has changed`)
 }
 
+/** The answer to a question was a no. */
+export class NotAgreedError extends ConnbookError {
+  readonly code = 'not_agreed'
+
+  constructor() {
+    super('You did not agree; nothing has changed')
+  }
+}
+
+/** @throws {UsageError} if there is no terminal to ask on. */
+export function checkCanAsk({ input }: Pick<CommandContext, 'input'>): void {
+  if (input.isTTY !== true)
+    throw new UsageError('There is no terminal to ask on; nothing has changed; if you are sure, add --yes')
+}
+
+/** As `agrees`. @throws {UsageError} for a no, too. */
+export async function confirm(question: string, context: CommandContext): Promise<void> {
+  if (!(await agrees(question, context))) throw new UsageError(new NotAgreedError().message)
+}
+
 /**
  * Asks a question on the terminal; only "y" or "yes" agrees.
  *
- * @throws {UsageError} if the answer is another one, or there is no terminal to ask on.
+ * @throws {UsageError} if there is no terminal to ask on.
  */
-export async function confirm(question: string, { input, screen }: CommandContext): Promise<void> {
-  if (input.isTTY !== true)
-    throw new UsageError('There is no terminal to ask on; nothing has changed; if you are sure, add --yes')
+export async function agrees(question: string, context: CommandContext): Promise<boolean> {
+  checkCanAsk(context)
+  const { input, screen } = context
   const terminal = createInterface({ input, output: toScreen(screen), terminal: true })
   try {
     const answer = await terminal.question(`${question} [y/N] `)
-    if (/^y(es)?$/i.test(answer.trim())) return
+    return /^y(es)?$/i.test(answer.trim())
   } catch (error) {
     if (!isAborted(error)) throw error
     screen.write('\n')
+    return false
   } finally {
     terminal.close()
   }
-  throw new UsageError('You did not agree; nothing has changed')
 }
 
 function toScreen(screen: CommandContext['screen']) {

@@ -1,10 +1,13 @@
+import { type ShownChange, shownModifications } from '../audit/shown-changes.ts'
 import { ConnbookError, type Fault } from '../errors.ts'
 import { countFaults, type ReadForm } from '../exchange/import-reader.ts'
 import type { ImportWarning } from '../exchange/row.ts'
 import { printableJson } from '../json.ts'
 import { IMPORT_NAMES_LISTED_MAX } from '../limits.ts'
-import { countsOf, type ImportPlan } from '../store/import-plan.ts'
+import type { ImportPlan } from '../store/bulk-change.ts'
+import { countsOf } from '../store/import-plan.ts'
 import { allOf, counted, escapeHidden } from '../text.ts'
+import { describeModification } from './changed-values.ts'
 import type { ImportOrder } from './import-call.ts'
 
 /** What an import has done, or what a trial would do; as `POST /v1/import` answers it. */
@@ -15,6 +18,8 @@ export interface ImportReport {
   readonly unchanged: number
   /** Only of a dry run: the first IMPORT_NAMES_LISTED_MAX names of each kind. */
   readonly names?: Readonly<Record<'added' | 'modified' | 'removed', readonly string[]>>
+  /** Only of a dry run of a connbook that says so: the first modifications. */
+  readonly changed?: readonly ShownChange[]
   /** Only of a dry run, and not of an SSH configuration, which may be several files. */
   readonly read?: ReadForm | undefined
 }
@@ -24,7 +29,7 @@ export function reportOf(plan: ImportPlan, read?: ReadForm): ImportReport {
     records.slice(0, IMPORT_NAMES_LISTED_MAX).map(({ name }) => name)
   const modified = plan.modified.map(({ after }) => after)
   const names = { added: first(plan.added), modified: first(modified), removed: first(plan.removed) }
-  return { ...countsOf(plan), names, read }
+  return { ...countsOf(plan), names, changed: shownModifications(plan), read }
 }
 
 /** @param place A server or a data folder. */
@@ -32,7 +37,12 @@ export function describeDone({ added, modified, removed, unchanged }: ImportRepo
   return `Imported to ${place}: ${added} added, ${modified} modified, ${removed} removed, ${unchanged} unchanged\n`
 }
 
-export function describeTried({ added, modified, removed, unchanged, names, read }: ImportReport): string {
+export function describeTried(report: ImportReport): string {
+  const { added, modified, removed, unchanged, names, changed = [], read } = report
+  const changes = new Map(changed.map((one) => [one.name, one.changed]))
+
+  const lineOf = (verb: string, name: string) =>
+    verb === 'modify' ? describeModification(name, changes.get(name)) : `${verb} ${printableJson(name)}`
   const kinds = [
     ['add', added, names?.added],
     ['modify', modified, names?.modified],
@@ -41,7 +51,7 @@ export function describeTried({ added, modified, removed, unchanged, names, read
   const lines = kinds.flatMap(([verb, count, listed = []]) => {
     const rest = count - listed.length
     return [
-      ...listed.map((name) => `  ${verb} ${printableJson(name)}\n`),
+      ...listed.map((name) => `  ${lineOf(verb, name)}\n`),
       ...(rest > 0 ? [`  ${verb} ${rest} more\n`] : []),
     ]
   })

@@ -165,7 +165,7 @@ describe('connbook import', { timeout: 300_000 }, () => {
       .map((name) => `  remove ${JSON.stringify(name)}\n`)
     assert.equal(
       stdout,
-      `Read as utf-8, separated by ","\n  "name" becomes name\n  "hostname" becomes hostname\n  "port" becomes port\n  "username" becomes username\nWould add 1, modify 1, remove 7; 0 unchanged\n  add "new"\n  modify "kept 2"\n${removed.join('')}`,
+      `Read as utf-8, separated by ","\n  "name" becomes name\n  "hostname" becomes hostname\n  "port" becomes port\n  "username" becomes username\nWould add 1, modify 1, remove 7; 0 unchanged\n  add "new"\n  modify "kept 2": port 22 -> 2222\n${removed.join('')}`,
     )
     assert.deepEqual(await stateIn(folder), before)
   })

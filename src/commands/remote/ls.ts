@@ -10,6 +10,7 @@ import { fieldNames } from '../../store/fields.ts'
 import { escapeHidden } from '../../text.ts'
 import { clientFlags, connect } from './connect.ts'
 import { cellsOf, explainFaults, filterFlags, filterValues, tabLine } from './record-fields.ts'
+import { parseWhere } from './where.ts'
 
 const TAB_LINE = `${fieldNames.map((name) => `$<${name}>`).join('\t')}$<labelled>`
 /** A record a line. */
@@ -46,19 +47,20 @@ export const lsCommand = defineCommand({
     ['connbook ls --label env=a --label env=b', 'one or the other'],
   ],
   server: 'running',
-  flags: [...clientFlags, 'sort', ...filterFlags, 'json', 'names'],
+  flags: [...clientFlags, 'sort', ...filterFlags, 'where', 'json', 'names'],
   exitCodes: clientExitCodes,
   async run(input, context) {
     const { options, operands: texts } = input
     const { json, names } = options
     if (json && names) throw new UsageError('Give --json or --names, not both')
+    const where = options.where === undefined ? [] : parseWhere(options.where, ['sort'])
     const client = await connect(input, context, 'ls')
     const query = {
       q: texts.length === 0 ? undefined : texts.join(' '),
       sort: options.sort,
       ...filterValues(options),
     }
-    const path = listPath(query)
+    const path = listPath(query, where)
     const { style, print } = context
     const form = json ? jsonForm : names ? nameForm : style.isTerminal ? undefined : tabForm
     if (form !== undefined) {

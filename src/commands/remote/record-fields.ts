@@ -6,6 +6,7 @@ import type { CommandInput } from '../../command-line/command.ts'
 import { heading, type TerminalStyle } from '../../command-line/terminal-style.ts'
 import { UsageError } from '../../errors.ts'
 import { encodeLabelCell } from '../../exchange/label-cell.ts'
+import { printableJson } from '../../json.ts'
 import type { Configuration } from '../../store/configuration.ts'
 import { fieldNames, optionalFields, recordFields } from '../../store/fields.ts'
 import { type Filter, parseLabelFilter } from '../../store/record-filter.ts'
@@ -125,8 +126,9 @@ export async function explainFaults<Result>(
     return await call
   } catch (error) {
     if (!(error instanceof RefusedError) || error.faults.length === 0) throw error
-    const lines = error.faults.map(({ field, detail }) => {
-      return `\n  ${escapeHidden(typed[field] ?? flagOf(field))} ${escapeHidden(detail)}`
+    const lines = error.faults.map(({ name, field, detail }) => {
+      const who = name === undefined ? '' : `${printableJson(name)}: `
+      return `\n  ${who}${escapeHidden(typed[field] ?? flagOf(field))} ${escapeHidden(detail)}`
     })
     throw new RefusedError(`${error.message}${lines.join('')}`, error)
   }

@@ -6,29 +6,39 @@ import { changeExitCodes } from '../../command-line/exit-codes.ts'
 import { ConnbookError, UsageError } from '../../errors.ts'
 import { makeChange, quoted } from './changes.ts'
 import { clientFlags, connect } from './connect.ts'
+import { changeMany, checkManyFlags, manyFlags, WHERE_NOTE } from './many.ts'
+import { parseWhere } from './where.ts'
 
 /** The status of `DELETE`. */
 const DELETED = 209
 
 export const rmCommand = defineCommand({
   name: 'rm',
-  operands: 'NAME…',
+  operands: '[NAME…]',
   operandsMax: Number.POSITIVE_INFINITY,
   completes: 'records',
   summary: 'delete records',
   examples: [
     ['connbook rm web1', ''],
     ['connbook rm web1 web2 web3', 'one after the other'],
+    ['connbook rm --where label=env=test', 'shows them, and asks'],
   ],
   server: 'running',
-  notes: ['A name that is not there is reported, and the others are deleted all the same.'],
-  flags: [...clientFlags, 'ifMatch'],
+  notes: ['A name that is not there is reported, and the others are deleted all the same.', WHERE_NOTE],
+  flags: [...clientFlags, 'ifMatch', ...manyFlags],
   exitCodes: changeExitCodes,
   async run(input, context) {
-    const {
-      options: { ifMatch },
-      operands: names,
-    } = input
+    const { options, operands: names } = input
+    const { ifMatch, where } = options
+    checkManyFlags(options, names)
+    if (where !== undefined) {
+      if (ifMatch !== undefined) throw new UsageError('With --where, leave out --if-match')
+      const change = { where: parseWhere(where, ['all']), patch: undefined }
+      return changeMany(await connect(input, context, 'rm'), context, change, options)
+    }
+    if (names.length === 0)
+      throw new UsageError('Write it as: connbook rm NAME…, or: connbook rm --where QUERY')
+    if (names.includes('')) throw new UsageError('The name of a record cannot be empty; nothing has changed')
     if (ifMatch !== undefined && names.length > 1)
       throw new UsageError('--if-match is for one record; name only that one')
     const headers = ifMatch === undefined ? {} : { 'If-Match': ifMatch }

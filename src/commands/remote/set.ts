@@ -7,33 +7,37 @@ import { optionalFields } from '../../store/fields.ts'
 import { allOf } from '../../text.ts'
 import { bodyOf, JSON_BODY, makeChange, quoted } from './changes.ts'
 import { clientFlags, connect } from './connect.ts'
+import { changeMany, checkManyFlags, manyFlags, WHERE_NOTE } from './many.ts'
 import { fieldFlags, givenFields, removalFlags } from './record-fields.ts'
+import { parseWhere } from './where.ts'
 
 const CREATED = 201
 const removals = [...optionalFields.map((name) => `--no-${name}`), '--no-label']
 
 export const setCommand = defineCommand({
   name: 'set',
-  operands: 'NAME',
+  operands: '[NAME]',
   completes: 'records',
-  summary: 'change a record; what is not given stays as it is',
+  summary: 'change a record, or many; what is not given stays as it is',
   examples: [
     ['connbook set web1 --port 2222 --label env=prod', ''],
     ['connbook set web1 --name web2', ''],
+    ['connbook set --where label=env=test --port 2222', ''],
     ['connbook set web1 --create --hostname 192.0.2.10 --port 22 --username deploy', ''],
   ],
   server: 'running',
   notes: [
     'With --create the record is added if it is missing, and replaced as a whole if it is there: labels that are not given go. So it may run twice.',
+    WHERE_NOTE,
   ],
-  flags: [...clientFlags, ...fieldFlags, 'newName', ...removalFlags, 'create', 'ifMatch'],
+  flags: [...clientFlags, ...fieldFlags, 'newName', ...removalFlags, 'create', 'ifMatch', ...manyFlags],
   exitCodes: changeExitCodes,
   async run(input, context) {
     const {
       options,
-      operands: [name = ''],
+      operands: [name],
     } = input
-    const { create, newName, ifMatch } = options
+    const { create, newName, ifMatch, where } = options
     const fields = givenFields(options)
     const isRemoving = [fields, fields.labels ?? {}].some((values) => Object.values(values).includes(null))
     if (create && (newName !== undefined || isRemoving))
@@ -42,6 +46,17 @@ export const setCommand = defineCommand({
       )
     if (!create && newName === undefined && Object.values(fields).every((value) => value === undefined))
       throw new UsageError('Say what to change; see connbook help set')
+    checkManyFlags(options, name === undefined ? [] : [name])
+    if (where !== undefined) {
+      if (create || newName !== undefined || ifMatch !== undefined)
+        throw new UsageError('With --where, leave out --create, --name and --if-match')
+      const change = { where: parseWhere(where, ['all']), patch: fields }
+      return changeMany(await connect(input, context, 'set'), context, change, options)
+    }
+    if (name === undefined)
+      throw new UsageError(
+        'Name the record to change, or the records with --where QUERY; nothing has changed',
+      )
     const client = await connect(input, context, 'set')
     const call = askForRecord(client, {
       method: create ? 'PUT' : 'PATCH',

@@ -35,7 +35,10 @@ describe('connbook rm', { timeout: 300_000 }, () => {
       [several.code, several.stderr],
       [2, 'connbook: --if-match is for one record; name only that one\n'],
     )
-    assert.equal((await run(['rm'])).stderr, 'connbook: Write it as: connbook rm NAME…\n')
+    assert.equal(
+      (await run(['rm'])).stderr,
+      'connbook: Write it as: connbook rm NAME…, or: connbook rm --where QUERY\n',
+    )
   })
 
   it('stops where the server refuses, and tells what was missing before', async (t) => {

@@ -1,0 +1,149 @@
+import type { Client } from '../../client/client.ts'
+import { listPath } from '../../client/endpoint.ts'
+import { OtherAnswerError, RefusedError } from '../../client/refused.ts'
+import { linesOf } from '../../command-line/columns.ts'
+import type { CommandContext } from '../../command-line/command.ts'
+import { shown } from '../../command-line/output.ts'
+import { agrees, checkCanAsk, NotAgreedError } from '../../command-line/terminal.ts'
+import { UsageError } from '../../errors.ts'
+import { isObject, parseJson, printableJson } from '../../json.ts'
+import { counted } from '../../text.ts'
+import { describeModification } from '../changed-values.ts'
+import { bodyOf, JSON_BODY, makeChange } from './changes.ts'
+import { explainFaults } from './record-fields.ts'
+import type { WherePairs } from './where.ts'
+
+/** The flags of commands that change what a query keeps. */
+export const manyFlags = ['where', 'dryRun', 'yes'] as const
+export const WHERE_NOTE =
+  'With --where it shows what would change, asks, and changes all records that the query keeps, or none: only filters, or all=1 for all records. In a pipe it needs --yes. See connbook help many.'
+
+/** @param names The operands. @throws {UsageError} for names beside `--where`, or flags that take it and are without it. */
+export function checkManyFlags(
+  { where, yes, dryRun }: ManyOptions & { readonly where: string | undefined },
+  names: readonly string[],
+): void {
+  if (where !== undefined && names.length > 0)
+    throw new UsageError('Name records, or give --where, not both; nothing has changed')
+  if (where === undefined && (yes || dryRun))
+    throw new UsageError(`${yes ? '--yes' : '--dry-run'} is for --where; nothing has changed`)
+}
+
+/** A change of all records that a query keeps. */
+export interface ManyChange {
+  readonly where: WherePairs
+  /** What is set; undefined to delete the records. */
+  readonly patch: object | undefined
+}
+
+export interface ManyOptions {
+  /** Whether it is made without a question. */
+  readonly yes: boolean
+  /** Whether it is only shown. */
+  readonly dryRun: boolean
+}
+
+/** What a change did, or would do. */
+interface ManyOutcome {
+  readonly matched: number
+  /** Records that it modified or removed. */
+  readonly affected: number
+  /** Of a dry run, the first ones. */
+  readonly changed: readonly unknown[]
+  readonly tag: string
+}
+
+/**
+ * Shows what a change would do, asks, and makes it for the records that were shown. If any record has changed meanwhile, it
+ * shows and asks anew.
+ *
+ * @throws {UsageError} at once if it would have to ask, and there is no terminal. {NotAgreedError} after a no.
+ */
+export async function changeMany(
+  client: Client,
+  context: CommandContext,
+  change: ManyChange,
+  { yes, dryRun }: ManyOptions,
+): Promise<void> {
+  const { screen } = context
+  const { name } = client.endpoint
+  const { verb, done } = change.patch === undefined ? removing : changing
+  if (yes && !dryRun) return make(client, context, change)
+  if (!dryRun) checkCanAsk(context)
+  for (;;) {
+    const trial = await explainFaults(ask(client, change, { dry_run: 1 }))
+    const { matched, affected } = trial
+    if (matched === 0)
+      return void screen.write(`No record is kept by --where; nothing has changed at ${name}\n`)
+    await shown(
+      context.print(linesOf(linesOfTrial(trial))),
+      'show what would change',
+      '; nothing has changed',
+    )
+    const what = `${counted(affected, 'record')}${affected < matched ? ` of ${matched}` : ''}`
+    if (dryRun) return void screen.write(`Would ${verb} ${what} at ${name}; nothing has changed\n`)
+    if (affected === 0)
+      return void screen.write(
+        `${counted(matched, 'record')} kept, and so already; nothing has changed at ${name}\n`,
+      )
+    if (!(await agrees(`${done} ${what} at ${name}?`, context))) throw new NotAgreedError()
+    try {
+      return await make(client, context, change, trial.tag)
+    } catch (error) {
+      if (!(error instanceof RefusedError) || error.problem !== 'stale_record') throw error
+      screen.write('Records have changed meanwhile, so nothing was done; this is what would be done now:\n')
+    }
+  }
+}
+
+const changing = { verb: 'change', done: 'Change' } as const
+const removing = { verb: 'delete', done: 'Delete' } as const
+
+/** @param tag Of the list that was shown. */
+async function make(client: Client, { screen }: CommandContext, change: ManyChange, tag?: string) {
+  const isRemoval = change.patch === undefined
+  await makeChange(client, screen, ask(client, change, {}, tag), ({ matched, affected }) => {
+    if (isRemoval) return `Deleted ${counted(affected, 'record')}`
+    const others = matched - affected
+    return `Changed ${counted(affected, 'record')}${others === 0 ? '' : `; ${others} more were so already`}`
+  })
+}
+
+async function ask(
+  client: Client,
+  { where, patch }: ManyChange,
+  more: { readonly dry_run?: 1 },
+  tag?: string,
+): Promise<ManyOutcome> {
+  const condition = tag === undefined ? {} : { 'If-Match': tag }
+  const { headers, text } = await client.ask({
+    method: patch === undefined ? 'DELETE' : 'PATCH',
+    path: listPath(more, where),
+    headers: { ...(patch === undefined ? {} : JSON_BODY), ...condition },
+    ...(patch === undefined ? {} : { body: bodyOf(patch) }),
+  })
+  const answered = parseJson(text)
+  const { matched, modified, removed, changed = [] } = isObject(answered) ? answered : {}
+  const affected = patch === undefined ? removed : modified
+  const { etag } = headers
+  if (
+    typeof matched !== 'number' ||
+    typeof affected !== 'number' ||
+    !Array.isArray(changed) ||
+    etag === undefined
+  )
+    throw new OtherAnswerError(
+      `${client.endpoint.name} does not say what it has changed; is it a connbook, and as new as this one?`,
+    )
+  return { matched, affected, changed, tag: etag }
+}
+
+function linesOfTrial({ affected, changed }: ManyOutcome): string[] {
+  const isRemoval = changed.some((one) => isObject(one) && 'record' in one)
+  const lines = changed.map((one) => {
+    const { name, changed } = isObject(one) ? one : {}
+    return isRemoval ? `remove ${printableJson(name)}` : describeModification(String(name), changed)
+  })
+  const rest = affected - changed.length
+  return rest > 0 ? [...lines, `${isRemoval ? 'remove' : 'modify'} ${rest} more`] : lines
+}
