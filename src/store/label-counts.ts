@@ -29,9 +29,16 @@ interface ValueCount {
   readonly count: number
 }
 
-interface Tally {
+interface Counter {
   count: number
-  readonly values: Map<string, number>
+}
+
+/** Counts of one key. */
+interface Tally extends Counter {
+  /** Of `group`, its members. */
+  readonly values: Map<string, Counter>
+  /** By the text of a value, what it counts for; a text is taken apart once. */
+  readonly texts: Map<string, Counter | readonly Counter[]>
 }
 
 /**
@@ -53,7 +60,8 @@ export function* countLabelValues(
   const top = yield* mostFrequent(tallies, LABEL_KEYS_LISTED_MAX)
   const labels: KeyCount[] = []
   for (const [key, count, { values }] of top) {
-    const listed = yield* mostFrequent(values, LABEL_VALUES_LISTED_MAX)
+    const counts = Array.from(values, ([value, counter]) => [value, counter.count] as const)
+    const listed = yield* mostFrequent(counts, LABEL_VALUES_LISTED_MAX)
     labels.push({
       key,
       count,
@@ -69,14 +77,30 @@ function countOne(labels: Readonly<Record<string, string>>, byKey: Map<string, T
     const value = labels[key] ?? ''
     let tally = byKey.get(key)
     if (tally === undefined) {
-      tally = { count: 0, values: new Map() }
+      const values = new Map<string, Counter>()
+      // Of any other key, a text is its only value.
+      tally = { count: 0, values, texts: key === GROUP_KEY ? new Map() : values }
       byKey.set(key, tally)
     }
     tally.count += 1
-    const { values } = tally
-    if (key !== GROUP_KEY) values.set(value, (values.get(value) ?? 0) + 1)
-    else for (const member of membersOf(value)) values.set(member, (values.get(member) ?? 0) + 1)
+    const counted = tally.texts.get(value) ?? addText(key, value, tally)
+    if ('count' in counted) counted.count += 1
+    else for (const counter of counted) counter.count += 1
   }
+}
+
+function addText(key: string, text: string, { values, texts }: Tally): Counter | readonly Counter[] {
+  const counterOf = (value: string) => {
+    const known = values.get(value)
+    if (known !== undefined) return known
+    const counter = { count: 0 }
+    values.set(value, counter)
+    return counter
+  }
+  if (key !== GROUP_KEY) return counterOf(text)
+  const counters = membersOf(text).map(counterOf)
+  texts.set(text, counters)
+  return counters
 }
 
 /** Without a member, the whole text, so that a filter finds it. */
