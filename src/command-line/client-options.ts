@@ -112,6 +112,12 @@ export const clientOptionSpecs = {
     placeholder: 'NAME',
     help: 'the variables of one host',
   },
+  save: {
+    flag: '--save',
+    placeholder: 'FILE',
+    help: 'keep the records as they were in this new file, as JSON, for connbook import FILE',
+    parse: parsePath,
+  },
   /** A filter. */
   named: {
     flag: '--name',

@@ -1,3 +1,4 @@
+import { NoAnswerError } from '../../client/call.ts'
 import type { Client } from '../../client/client.ts'
 import { listPath } from '../../client/endpoint.ts'
 import { OtherAnswerError, RefusedError } from '../../client/refused.ts'
@@ -9,24 +10,36 @@ import { UsageError } from '../../errors.ts'
 import { isObject, parseJson, printableJson } from '../../json.ts'
 import { counted } from '../../text.ts'
 import { describeModification } from '../changed-values.ts'
+import { isStandardOutput } from '../written-file.ts'
 import { bodyOf, JSON_BODY, makeChange } from './changes.ts'
 import { explainFaults } from './record-fields.ts'
+import { saveRecords } from './saved-records.ts'
 import type { WherePairs } from './where.ts'
 
 /** The flags of commands that change what a query keeps. */
-export const manyFlags = ['where', 'dryRun', 'yes'] as const
+export const manyFlags = ['where', 'dryRun', 'yes', 'save'] as const
+/** How often a change is tried whose records were saved, when others change records meanwhile. */
+const SAVED_TRIES_MAX = 5
 export const WHERE_NOTE =
   'With --where it shows what would change, asks, and changes all records that the query keeps, or none: only filters, or all=1 for all records. In a pipe it needs --yes. See connbook help many.'
 
 /** @param names The operands. @throws {UsageError} for names beside `--where`, or flags that take it and are without it. */
 export function checkManyFlags(
-  { where, yes, dryRun }: ManyOptions & { readonly where: string | undefined },
+  { where, yes, dryRun, save }: ManyOptions & { readonly where: string | undefined },
   names: readonly string[],
 ): void {
   if (where !== undefined && names.length > 0)
     throw new UsageError('Name records, or give --where, not both; nothing has changed')
-  if (where === undefined && (yes || dryRun))
-    throw new UsageError(`${yes ? '--yes' : '--dry-run'} is for --where; nothing has changed`)
+  if (where === undefined && (yes || dryRun || save !== undefined)) {
+    const flag = yes ? '--yes' : dryRun ? '--dry-run' : '--save'
+    throw new UsageError(`${flag} is for --where; nothing has changed`)
+  }
+  if (save !== undefined && (dryRun || isStandardOutput(save)))
+    throw new UsageError(
+      dryRun
+        ? 'Give --save or --dry-run, not both'
+        : '--save needs a file, not standard output; nothing has changed',
+    )
 }
 
 /** A change of all records that a query keeps. */
@@ -41,6 +54,8 @@ export interface ManyOptions {
   readonly yes: boolean
   /** Whether it is only shown. */
   readonly dryRun: boolean
+  /** The file for the records as they were. */
+  readonly save: string | undefined
 }
 
 /** What a change did, or would do. */
@@ -63,12 +78,13 @@ export async function changeMany(
   client: Client,
   context: CommandContext,
   change: ManyChange,
-  { yes, dryRun }: ManyOptions,
-): Promise<void> {
+  { yes, dryRun, save }: ManyOptions,
+) {
   const { screen } = context
   const { name } = client.endpoint
   const { verb, done } = change.patch === undefined ? removing : changing
-  if (yes && !dryRun) return make(client, context, change)
+  if (yes && !dryRun)
+    return save === undefined ? make(client, context, change) : makeSaved(client, context, change, save)
   if (!dryRun) checkCanAsk(context)
   for (;;) {
     const trial = await explainFaults(ask(client, change, { dry_run: 1 }))
@@ -88,9 +104,12 @@ export async function changeMany(
       )
     if (!(await agrees(`${done} ${what} at ${name}?`, context))) throw new NotAgreedError()
     try {
-      return await make(client, context, change, trial.tag)
+      const { tag } = trial
+      return await (save === undefined
+        ? make(client, context, change, tag)
+        : makeOnceSaved(client, context, change, save, tag))
     } catch (error) {
-      if (!(error instanceof RefusedError) || error.problem !== 'stale_record') throw error
+      if (!isStale(error)) throw error
       screen.write('Records have changed meanwhile, so nothing was done; this is what would be done now:\n')
     }
   }
@@ -99,14 +118,51 @@ export async function changeMany(
 const changing = { verb: 'change', done: 'Change' } as const
 const removing = { verb: 'delete', done: 'Delete' } as const
 
-/** @param tag Of the list that was shown. */
+function isStale(error: unknown): boolean {
+  return error instanceof RefusedError && error.problem === 'stale_record'
+}
+
+/** Saves the records and makes the change, again and again while others change records in between. */
+async function makeSaved(client: Client, context: CommandContext, change: ManyChange, save: string) {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await makeOnceSaved(client, context, change, save)
+    } catch (error) {
+      if (!isStale(error) || tries === SAVED_TRIES_MAX) throw error
+    }
+  }
+}
+
+/** The change is made for the records as they were saved. @param shownTag Of the list that was shown, if one was. */
+async function makeOnceSaved(
+  client: Client,
+  context: CommandContext,
+  change: ManyChange,
+  save: string,
+  shownTag?: string,
+) {
+  const { tag, remove } = await saveRecords(client, change.where, save)
+  try {
+    const { affected } = await make(client, context, change, shownTag ?? tag)
+    if (affected === 0) await remove()
+    else context.screen.write(`Saved as they were to ${save}\n`)
+  } catch (error) {
+    // Without an answer it may have been made.
+    if (!(error instanceof NoAnswerError)) await remove()
+    throw error
+  }
+}
+
+/** @param tag Of the list that was shown, or saved. */
 async function make(client: Client, { screen }: CommandContext, change: ManyChange, tag?: string) {
   const isRemoval = change.patch === undefined
-  await makeChange(client, screen, ask(client, change, {}, tag), ({ matched, affected }) => {
+  const made = ask(client, change, {}, tag)
+  await makeChange(client, screen, made, ({ matched, affected }) => {
     if (isRemoval) return `Deleted ${counted(affected, 'record')}`
     const others = matched - affected
     return `Changed ${counted(affected, 'record')}${others === 0 ? '' : `; ${others} more were so already`}`
   })
+  return made
 }
 
 async function ask(

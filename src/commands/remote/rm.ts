@@ -34,7 +34,8 @@ export const rmCommand = defineCommand({
     if (where !== undefined) {
       if (ifMatch !== undefined) throw new UsageError('With --where, leave out --if-match')
       const change = { where: parseWhere(where, ['all']), patch: undefined }
-      return changeMany(await connect(input, context, 'rm'), context, change, options)
+      await changeMany(await connect(input, context, 'rm'), context, change, options)
+      return
     }
     if (names.length === 0)
       throw new UsageError('Write it as: connbook rm NAME…, or: connbook rm --where QUERY')

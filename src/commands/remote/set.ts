@@ -51,7 +51,8 @@ export const setCommand = defineCommand({
       if (create || newName !== undefined || ifMatch !== undefined)
         throw new UsageError('With --where, leave out --create, --name and --if-match')
       const change = { where: parseWhere(where, ['all']), patch: fields }
-      return changeMany(await connect(input, context, 'set'), context, change, options)
+      await changeMany(await connect(input, context, 'set'), context, change, options)
+      return
     }
     if (name === undefined)
       throw new UsageError(

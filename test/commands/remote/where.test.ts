@@ -1,11 +1,14 @@
 import '../../support/node-version.ts'
 import '../../support/light-argon2.ts'
 import assert from 'node:assert/strict'
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { describe, it, type TestContext } from 'node:test'
 import { namesIn, recordsIn } from '../../support/http-client.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { openHome, openServer, web1 } from './client-home.ts'
-import { serveJson } from './other-server.ts'
+import { problemOf, serveJson, serveOther } from './other-server.ts'
 
 const staging = (name: string, port = 22) => ({ ...web1, name, port, labels: { env: 'staging' } })
 
@@ -174,6 +177,82 @@ describe('connbook set --where', { timeout: 300_000 }, () => {
     const { run } = await openHome(t, { CONNBOOK_SERVER: url, CONNBOOK_TOKEN: 'x' })
     const { code, stderr } = await run(['set', '--where', 'q=a', '--port', '1', '--yes'])
     assert.deepEqual([code, /does not say what it has changed; is it a connbook/.test(stderr)], [1, true])
+  })
+})
+
+describe('connbook set --where and rm --where with --save', { timeout: 300_000 }, () => {
+  it('keep the records as they were, for an import', async (t) => {
+    const { run, ask, ports, service } = await open(t)
+    await ask('PATCH', '/configurations/st2', { body: { labels: { env: null } } })
+    const before = recordsIn(await ask('GET', '/configurations/'))
+    const folder = await temporaryFolder(t)
+    const [first, second] = [join(folder, 'first.json'), join(folder, 'second.json')]
+    const set = ['set', '--where', 'prefix=st', '--port', '9', '--label', 'x=y', '--save', first, '--yes']
+    const { code, stderr } = await run(set)
+    assert.deepEqual(
+      [code, stderr],
+      [0, `Changed 3 records at ${service.url}\nSaved as they were to ${first}\n`],
+    )
+    assert.deepEqual(await ports(), ['st1 9', 'st2 9', 'st3 9', 'web1 22'])
+    assert.equal((await stat(first)).mode & 0o777, 0o600)
+    assert.equal((await run(['import', first, '--server', service.url])).code, 0)
+    assert.deepEqual(recordsIn(await ask('GET', '/configurations/')), before)
+    const rm = ['rm', '--where', 'all=1', '--save', second]
+    assert.equal((await run(rm, typing('y\n'))).code, 0)
+    assert.deepEqual(await ports(), [])
+    assert.equal((await run(['import', second, '--server', service.url])).code, 0)
+    assert.deepEqual(await ports(), ['st1 22', 'st2 22', 'st3 2222', 'web1 22'])
+    const again = await run([...rm, '--yes'])
+    assert.equal(again.code, 2)
+    assert.match(
+      again.stderr,
+      /^connbook: Cannot save to ".*second.json": it is there already; name another file/,
+    )
+    assert.equal((await ports()).length, 4)
+  })
+
+  it('leave no file where nothing has changed in the end', async (t) => {
+    const { run, tag } = await open(t)
+    const before = await tag()
+    const file = join(await temporaryFolder(t), 'saved.json')
+    const save = ['--save', file]
+    const unchanged = ['set', '--where', 'prefix=st3', '--port', '2222', ...save, '--yes']
+    const refused = ['set', '--where', 'prefix=st', '--port', '0', ...save, '--yes']
+    const cases: [args: string[], code: number][] = [
+      [unchanged, 0],
+      [refused, 2],
+      [['rm', '--where', 'q=nothing', ...save, '--yes'], 0],
+      [['rm', '--where', 'q=st', ...save, '--dry-run'], 2],
+      [['rm', '--where', 'q=st', '--save', '-', '--yes'], 2],
+      [['rm', 'st1', ...save], 2],
+      [['rm', '--where', 'q=st', '--save', join(file, 'x'), '--yes'], 1],
+    ]
+    for (const [args, code] of cases) {
+      const done = await run(args)
+      assert.equal(done.code, code, done.stderr)
+      await assert.rejects(stat(file), { code: 'ENOENT' })
+    }
+    assert.equal((await run(['rm', '--where', 'q=st', ...save], typing('n\n'))).code, 1)
+    await assert.rejects(stat(file), { code: 'ENOENT' })
+    assert.equal(await tag(), before)
+  })
+
+  it('are tried anew when a record changes in between, five times', async (t) => {
+    let changes = 0
+    const url = await serveOther(t, (request, response) => {
+      const isChange = request.method === 'DELETE'
+      changes += isChange ? 1 : 0
+      const type = isChange ? 'application/problem+json' : 'application/json'
+      response.writeHead(isChange ? 412 : 200, { 'Content-Type': type, ETag: '"t"' })
+      response.end(
+        JSON.stringify(isChange ? problemOf(412, 'stale_record', 'it is stale') : { configurations: [] }),
+      )
+    })
+    const { run } = await openHome(t, { CONNBOOK_SERVER: url, CONNBOOK_TOKEN: 'x' })
+    const file = join(await temporaryFolder(t), 'saved.json')
+    const { code, stderr } = await run(['rm', '--where', 'q=a', '--save', file, '--yes'])
+    assert.deepEqual([code, stderr, changes], [4, 'connbook: it is stale\n', 5])
+    await assert.rejects(stat(file), { code: 'ENOENT' })
   })
 })
 
