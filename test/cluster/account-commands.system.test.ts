@@ -58,7 +58,7 @@ describe('commands for accounts and keys of a cluster', { skip: missingEtcd }, (
   it('add, list, change and remove accounts, beside the nodes, which all take that up', async (t) => {
     const { here, there, done, run, place, folder } = await setUp(t)
     assert.equal(await done('user add eve'), `Added user "eve" in ${place}\n`)
-    assert.equal(await done('user list'), 'admin\neve\n')
+    assert.equal(await done('user list'), 'admin\tadmin\neve\n')
     let session: string | undefined
     await eventually('eve can log in there', async () => {
       session = await logIn(there, 'eve', 'a secret')
@@ -68,7 +68,7 @@ describe('commands for accounts and keys of a cluster', { skip: missingEtcd }, (
     await done('user passwd eve')
     await untilAnswered([here, there], session ?? '', 403)
     await done('user set eve --read-only')
-    assert.equal(await done('user list'), 'admin\neve\tread-only\n')
+    assert.equal(await done('user list'), 'admin\tadmin\neve\tread-only\n')
     await done('user remove eve')
     const again = await run('user remove eve')
     assert.deepEqual([again.code, again.stderr], [3, `connbook: There is no user "eve" in "${place}"\n`])

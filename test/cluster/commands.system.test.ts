@@ -133,7 +133,7 @@ describe('commands on a cluster', { skip: missingEtcd }, async () => {
     const node = await start(t, { folder: path('node'), flags })
     await node.stop()
     const elsewhere = [...flags, '--data', path('nothing')]
-    assert.equal(await done('user list', elsewhere), 'admin\n')
+    assert.equal(await done('user list', elsewhere), 'admin\tadmin\n')
     assert.equal(await done('client list', elsewhere), 'script\n')
     assert.match(await done('keys list', elsewhere), /^\S+ .* signs\n$/)
     for (const command of ['user add eve', 'client remove script', 'keys rotate']) {
