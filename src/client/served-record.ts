@@ -1,5 +1,4 @@
 import { NewerFormError } from '../errors.ts'
-import { type FindRecord, firstHop, HOPS_MAX, type HopRecord, namesInHops } from '../exchange/hops.ts'
 import { isObject, parseJson } from '../json.ts'
 import { parseStoredRecord } from '../store/change.ts'
 import type { Configuration } from '../store/configuration.ts'
@@ -62,24 +61,11 @@ export function readRecord(client: Client, name: string): Promise<AnsweredRecord
 }
 
 /**
- * Reads the records that one goes through, and those that these go through, as far as there are such.
+ * Reads the record with a name, as far as there is one: undefined for a name that no record has.
  *
- * @returns Finds them by their names.
- * @throws as `readRecord` does, but for a name that no record has.
+ * @throws as `readRecord` does.
  */
-export async function readHops(client: Client, record: Configuration): Promise<FindRecord> {
-  const known = new Map<string, Configuration | undefined>()
-  const find = (name: string) => known.get(name)
-  let present: HopRecord | undefined = record
-  for (let depth = 0; present !== undefined && depth <= HOPS_MAX; depth++) {
-    const names = namesInHops(present).filter((name) => !known.has(name))
-    await Promise.all(names.map(async (name) => known.set(name, await findRecord(client, name))))
-    present = firstHop(present, find)
-  }
-  return find
-}
-
-async function findRecord(client: Client, name: string): Promise<Configuration | undefined> {
+export async function findRecord(client: Client, name: string): Promise<Configuration | undefined> {
   if (recordFields.find((field) => field.name === 'name')?.check(name) !== undefined) return undefined
   try {
     const { record } = await readRecord(client, name)

@@ -53,10 +53,16 @@ export function formatAddress({ view, record, q, sort, page, filters }: Address)
   return `?${parameters}`
 }
 
-/** The path of one page of the list in the API. */
-export function listPath({ q, sort, page, filters }: Address): string {
+/** What keeps records out of the list, as the API takes it. */
+export function filterParameters({ q, filters }: Pick<Address, 'q' | 'filters'>): URLSearchParams {
   const parameters = new URLSearchParams(filters.map(([name, value]) => [name, value]))
   if (q !== '') parameters.set('q', q)
+  return parameters
+}
+
+/** The path of one page of the list in the API. */
+export function listPath({ sort, page, ...kept }: Address): string {
+  const parameters = filterParameters(kept)
   parameters.set('sort', sort)
   parameters.set('page', String(page))
   parameters.set('per_page', String(PAGE_RECORDS))

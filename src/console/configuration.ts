@@ -53,6 +53,12 @@ export async function readConfiguration(api: Api, name: string): Promise<Tagged>
   return taggedIn(await api.call(configurationPath(name)))
 }
 
+/** Undefined for a name that no record has. @throws As `Api.call`. */
+export async function findConfiguration(api: Api, name: string): Promise<Configuration | undefined> {
+  const answer = await api.call(configurationPath(name), { expects: [404] })
+  return answer.status === 404 ? undefined : taggedIn(answer).configuration
+}
+
 export function taggedIn(answer: ApiResponse): Tagged {
   const [configuration] = configurationsIn(answer.text)
   if (configuration === undefined) throw new TypeError('The answer has no configuration')

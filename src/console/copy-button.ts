@@ -1,17 +1,28 @@
+import { explain } from './api.ts'
 import type { App } from './app.ts'
 import { type Child, element, svgElement } from './element.ts'
 import { shown } from './shown-text.ts'
 
-/** @param text Made when it is pressed. */
-export function copyButton(app: App, label: Child, text: () => string, about: string): HTMLButtonElement {
+/** @param text Made when it is pressed. What it throws is shown. */
+export function copyButton(
+  app: App,
+  label: Child,
+  text: () => string | Promise<string>,
+  about: string,
+): HTMLButtonElement {
   const title = `Copy ${about}`
   const attributes = { type: 'button', class: 'quiet copy', 'aria-label': title, title }
   const made = element('button', { ...attributes, click: () => void copy() }, label)
   return made
 
   async function copy() {
-    const isCopied = (await copyByClipboard(text())) || copyBySelection(text(), made)
-    app.notices.say(isCopied ? 'Copied: ' : 'Cannot copy here; copy it by hand: ', shown(text()))
+    try {
+      const copied = await text()
+      const isCopied = (await copyByClipboard(copied)) || copyBySelection(copied, made)
+      app.notices.say(isCopied ? 'Copied: ' : 'Cannot copy here; copy it by hand: ', shown(copied))
+    } catch (error) {
+      app.notices.say('Cannot copy: ', explain(error))
+    }
   }
 }
 

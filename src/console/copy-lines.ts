@@ -1,3 +1,6 @@
+import { type FindRecord, KEY_LABEL, writtenJump } from '../exchange/hops.ts'
+import { kindOf } from '../exchange/kinds.ts'
+import { faultOfKeyPath } from '../exchange/ssh-key-path.ts'
 import type { Api } from './api.ts'
 import { type Configuration, configurationPath } from './configuration.ts'
 
@@ -5,27 +8,82 @@ import { type Configuration, configurationPath } from './configuration.ts'
 export interface CopyLine {
   readonly title: string
   readonly text: string
+  /** Set for a line that cannot be: why, to complete "The record …". */
+  readonly fault?: string
+  /** What to know of it; each completes "The record …". */
+  readonly warnings?: readonly string[]
 }
 
-/** The lines of a record, safe to paste into a POSIX shell. */
-export function copyLines(configuration: Configuration, api: Pick<Api, 'url'>): readonly CopyLine[] {
-  const { name, hostname, port, username } = configuration
+/**
+ * The lines of a record, safe to paste into a POSIX shell. The first is for what its label `kind` says, or ssh.
+ *
+ * @param find Finds the records that it goes through.
+ */
+export function copyLines(
+  configuration: Configuration,
+  find: FindRecord,
+  api: Pick<Api, 'url'>,
+): readonly CopyLine[] {
+  const token = `curl -H "Authorization: Bearer $TOKEN" ${quote(api.url(configurationPath(configuration.name)))}`
+  const connecting = connectLine(configuration, find)
+  const address = addressLine(configuration)
+  return [...(connecting === undefined ? [] : [connecting]), address, { title: 'curl', text: token }]
+}
+
+/** The line that is copied with one press. */
+export function usualLine(configuration: Configuration, find: FindRecord): CopyLine {
+  return connectLine(configuration, find) ?? addressLine(configuration)
+}
+
+function addressLine({ hostname, port, username }: Configuration): CopyLine {
   const address = `${username}@${bracketed(hostname)}:${port}`
-  return [
-    { title: 'ssh', text: sshLine(configuration) },
-    // A hostname is harmless, and the brackets of IPv6 are wanted as they are.
-    { title: 'address', text: quote(username) === username ? address : quote(address) },
-    {
-      title: 'curl',
-      text: `curl -H "Authorization: Bearer $TOKEN" ${quote(api.url(configurationPath(name)))}`,
-    },
-  ]
+  // A hostname is harmless, and the brackets of IPv6 are wanted as they are.
+  return { title: 'address', text: quote(username) === username ? address : quote(address) }
 }
 
-/** After `--`, nothing that begins with `-` is an option. */
-export function sshLine({ hostname, port, username }: Configuration): string {
-  const destination = quote(`${username}@${unbracketed(hostname)}`)
-  return port === 22 ? `ssh -- ${destination}` : `ssh -p ${port} -- ${destination}`
+/** Undefined for a kind that no tool here is for. */
+function connectLine(configuration: Configuration, find: FindRecord): CopyLine | undefined {
+  const kind = kindOf(configuration.labels) ?? 'ssh'
+  if (kind === 'postgres') return psqlLine(configuration)
+  return kind === 'ssh' ? sshLine(configuration, find) : undefined
+}
+
+function sshLine(configuration: Configuration, find: FindRecord): CopyLine {
+  const { hostname, port, username, labels = {} } = configuration
+  const jump = writtenJump(configuration, find)
+  const key = labelOf(labels, KEY_LABEL)
+  const keyFault = key === undefined ? undefined : faultOfKeyPath(key)
+  const fault = typeof jump === 'string' ? jump : keyFault && `has a label ${KEY_LABEL} that ${keyFault}`
+  if (fault !== undefined || typeof jump === 'string') return { title: 'ssh', text: '', fault: fault ?? '' }
+  const words = [
+    ...(port === 22 ? [] : ['-p', String(port)]),
+    ...(jump === undefined ? [] : ['-J', jump.word]),
+    ...(key === undefined ? [] : ['-i', key]),
+    // After it, nothing that begins with `-` is an option.
+    '--',
+    `${username}@${unbracketed(hostname)}`,
+  ]
+  return { title: 'ssh', text: ['ssh', ...words.map(quote)].join(' '), warnings: jump?.warnings ?? [] }
+}
+
+/** With the settings in one word (libpq, "Keyword/Value Connection Strings"), of which none can be an option. */
+function psqlLine({ hostname, port, username, labels = {} }: Configuration): CopyLine {
+  const settings = Object.entries({
+    host: unbracketed(hostname),
+    port: String(port),
+    user: username,
+    dbname: labelOf(labels, 'pg.dbname'),
+    sslmode: labelOf(labels, 'pg.sslmode'),
+  }).flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${settingText(value)}`]))
+  return { title: 'psql', text: `psql ${quote(settings.join(' '))}` }
+}
+
+function settingText(value: string): string {
+  return /^[\w.:-]+$/.test(value) ? value : `'${value.replace(/['\\]/g, '\\$&')}'`
+}
+
+function labelOf(labels: Readonly<Record<string, string>>, key: string): string | undefined {
+  return Object.hasOwn(labels, key) ? labels[key] : undefined
 }
 
 function unbracketed(hostname: string): string {

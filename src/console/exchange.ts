@@ -1,9 +1,11 @@
+import { type Address, filterParameters, home } from './address.ts'
 import { type ApiResponse, explain, Refusal } from './api.ts'
 import type { App, ViewPart } from './app.ts'
 import { button, element, headRow } from './element.ts'
 import { grouped } from './figure-text.ts'
 import { ImportPanel } from './import-panel.ts'
 import { faultTable } from './import-report.ts'
+import { shown } from './shown-text.ts'
 
 const formats = {
   json: ['JSON', 'programs: the list as the API answers it'],
@@ -11,16 +13,27 @@ const formats = {
   csv: ['CSV', 'a spreadsheet'],
   'ssh-config': ['ssh_config', 'ssh, scp and sftp: ssh -F ssh_config NAME'],
   ansible: ['Ansible inventory', 'ansible -i inventory.yml'],
+  'ansible-json': ['Ansible inventory as JSON', 'programs: what ansible-inventory --list prints'],
   'pg-service': ['PostgreSQL services', 'psql and libpq: PGSERVICEFILE'],
+  'prometheus-sd': ['Prometheus targets', 'http_sd_configs and file_sd_configs'],
+  hosts: ['Hosts', '/etc/hosts: the records with an address'],
   env: ['Variables', 'a POSIX shell: . ./connbook.env'],
 } as const
 
 /** The view to import and export records. */
 export function createExchange(app: App): ViewPart {
   const importPanel = new ImportPanel(app)
-  const dom = element('div', { class: 'exchange' }, importPanel.dom, new ExportPanel(app).dom)
+  const exportPanel = new ExportPanel(app)
+  const dom = element('div', { class: 'exchange' }, importPanel.dom, exportPanel.dom)
   for (const type of ['dragover', 'dragleave', 'drop'] as const) document.addEventListener(type, drag)
-  return { dom, show: takeSession, takeSession }
+  return {
+    dom,
+    show(address) {
+      exportPanel.show(address)
+      takeSession()
+    },
+    takeSession,
+  }
 
   function takeSession() {
     importPanel.dom.hidden = !app.session.mayWrite
@@ -44,10 +57,11 @@ export function createExchange(app: App): ViewPart {
 
 type Format = keyof typeof formats
 
-/** Exports all records as a file of the chosen format. */
+/** Exports all records, or those that the address keeps, as a file of the chosen format. */
 class ExportPanel {
   readonly dom: HTMLElement
   readonly #app: App
+  readonly #what = element('p')
   readonly #status = element('p', { role: 'status' })
   readonly #message = element('p', { class: 'fault', role: 'alert' })
   readonly #report = element('div', { class: 'report' })
@@ -74,7 +88,7 @@ class ExportPanel {
       'section',
       { 'aria-label': 'Export', class: 'panel' },
       element('h2', {}, 'Export'),
-      element('p', {}, 'Downloads all records as one file.'),
+      this.#what,
       element(
         'table',
         { class: 'formats' },
@@ -88,10 +102,19 @@ class ExportPanel {
     )
   }
 
+  show({ q, filters }: Address) {
+    const kept = [...(q === '' ? [] : [['search', q] as const]), ...filters]
+    if (kept.length === 0) return this.#what.replaceChildren('Downloads all records as one file.')
+    const conditions = kept.flatMap(([name, value]) => [' · ', `${name}: `, shown(value)])
+    const all = element('a', { href: this.#app.linkTo({ ...home, view: 'exchange' }) }, 'All records')
+    this.#what.replaceChildren('Downloads the records with ', ...conditions.slice(1), ' as one file. ', all)
+  }
+
   async #download(format: Format, skip: '0' | '1' = '0') {
     this.#turn += 1
     const turn = this.#turn
-    const path = `v1/export?${new URLSearchParams({ format, skip })}`
+    const kept = filterParameters(this.#app.address)
+    const path = `v1/export?${new URLSearchParams([['format', format], ['skip', skip], ...kept])}`
     this.#report.replaceChildren()
     this.#message.textContent = ''
     this.#status.textContent = `The server prepares ${formats[format][0]}…`

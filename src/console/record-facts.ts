@@ -1,3 +1,4 @@
+import type { FindRecord } from '../exchange/hops.ts'
 import { home } from './address.ts'
 import type { App } from './app.ts'
 import { type Configuration, fields } from './configuration.ts'
@@ -30,13 +31,18 @@ export function factsOf(app: App, record: Configuration): readonly Fact[] {
   return [...values, ofLabels, ofId].filter(({ text }) => text !== '' && text !== '{}')
 }
 
-/** The lines of a record, each with its button. */
-export function linesOf(app: App, record: Configuration): readonly Fact[] {
-  return copyLines(record, app.api).map(({ title, text }) => ({
-    title,
-    text,
-    show: () => [code(text), copyButton(app, 'Copy', () => text, title)],
-  }))
+/**
+ * The lines of a record, each with its button.
+ *
+ * @param find Finds the records that it goes through.
+ */
+export function linesOf(app: App, record: Configuration, find: FindRecord): readonly Fact[] {
+  return copyLines(record, find, app.api).map(({ title, text, fault, warnings = [] }) => {
+    const notes = fault === undefined ? warnings : [fault]
+    const sentences = notes.map((note) => element('p', { class: 'hint' }, shown(`The record ${note}.`)))
+    const line = fault === undefined ? [code(text), copyButton(app, 'Copy', () => text, title)] : []
+    return { title, text: [text, ...notes].join('\n'), show: () => [...line, ...sentences] }
+  })
 }
 
 function code(text: string): HTMLElement {

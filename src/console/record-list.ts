@@ -41,6 +41,7 @@ export class RecordList implements ViewPart {
   )
   readonly #table: HTMLTableElement
   readonly #count = element('p', { class: 'count', 'aria-live': 'polite' })
+  readonly #export = element('a', { class: 'export' }, 'Export these')
   readonly #filters = element('ul', { class: 'filters', 'aria-label': 'Filters' })
   readonly #state: ListState
   readonly #pages = element('nav', { class: 'pages', 'aria-label': 'Pages' })
@@ -96,7 +97,7 @@ export class RecordList implements ViewPart {
     this.dom = element(
       'section',
       { 'aria-label': 'Records' },
-      element('div', { class: 'bar' }, this.search.dom, this.#count, this.#add),
+      element('div', { class: 'bar' }, this.search.dom, this.#count, this.#export, this.#add),
       this.#filters,
       this.#table,
       this.#state.dom,
@@ -258,7 +259,9 @@ export class RecordList implements ViewPart {
     }
   }
 
-  #showFilters({ filters }: Address) {
+  #showFilters({ q, filters }: Address) {
+    this.#export.hidden = q === '' && filters.length === 0
+    this.#export.href = this.#app.linkTo({ view: 'exchange', page: 0 })
     this.#filters.hidden = filters.length === 0
     this.#filters.replaceChildren(
       ...filters.map(([name, value], place) => {

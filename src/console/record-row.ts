@@ -1,7 +1,8 @@
+import { readHops } from '../exchange/hops.ts'
 import type { App } from './app.ts'
-import { type Configuration, fieldNames, ofFields } from './configuration.ts'
+import { type Configuration, fieldNames, findConfiguration, ofFields } from './configuration.ts'
 import { copyButton, copyIcon } from './copy-button.ts'
-import { sshLine } from './copy-lines.ts'
+import { usualLine } from './copy-lines.ts'
 import { element } from './element.ts'
 import { labelLinks } from './label-links.ts'
 import { mark } from './mark.ts'
@@ -21,7 +22,7 @@ export class RecordRow {
     this.#app = app
     this.#configuration = configuration
     this.#cells.name.append(this.opener)
-    const copy = copyButton(app, copyIcon(), () => sshLine(this.#configuration), 'the ssh line')
+    const copy = copyButton(app, copyIcon(), () => this.#findLine(), 'the line to connect with')
     this.dom = element(
       'tr',
       {},
@@ -54,6 +55,15 @@ export class RecordRow {
     this.#labels.replaceChildren(
       ...labelLinks(labels, (label) => app.linkTo({ filters: filters(label), page: 0 })),
     )
+  }
+
+  /** @throws {Error} that says why there is none. */
+  async #findLine(): Promise<string> {
+    const record = this.#configuration
+    const hops = await readHops(record, (name) => findConfiguration(this.#app.api, name))
+    const { text, fault } = usualLine(record, (name) => hops.get(name))
+    if (fault !== undefined) throw new Error(`the record ${fault}`)
+    return text
   }
 
   #fill() {

@@ -1,7 +1,8 @@
+import { readHops } from '../exchange/hops.ts'
 import type { Address, Change } from './address.ts'
 import { explain, isAborted, Refusal, retryAfterOf } from './api.ts'
 import type { App, ViewPart } from './app.ts'
-import { type Configuration, configurationPath, taggedIn } from './configuration.ts'
+import { type Configuration, configurationPath, findConfiguration, taggedIn } from './configuration.ts'
 import { button, type Child, element } from './element.ts'
 import { FactList } from './fact-list.ts'
 import { openHistory, readHistory, sentenceOf } from './history-dialog.ts'
@@ -35,6 +36,10 @@ export class RecordView implements ViewPart {
   /** Name in the address; empty while another view is shown. */
   #name = ''
   #record: Configuration | undefined
+  /** The record whose lines are shown, or on their way. */
+  #hopsOf: Configuration | undefined
+  /** What it may go through. */
+  #hopNames: ReadonlySet<string> = new Set()
   /** Whether nothing has the name any more. */
   #isGone = false
   #isRemoving = false
@@ -181,7 +186,10 @@ export class RecordView implements ViewPart {
   #hear({ kind, configuration: now, before }: Change) {
     if (this.#name === '') return
     if (now.id !== this.#record?.id || this.#isGone) {
-      if ([now.name, before?.name].includes(this.#name)) this.refresh()
+      const names = [now.name, before?.name ?? now.name]
+      if (names.includes(this.#name)) this.refresh()
+      else if (this.#record !== undefined && names.some((name) => this.#hopNames.has(name)))
+        void this.#readHops(this.#record, true)
       return
     }
     if (kind === 'removed') {
@@ -215,7 +223,23 @@ export class RecordView implements ViewPart {
     this.#showActions()
     if (record === undefined) return
     this.#facts.update(factsOf(this.#app, record), isMarked)
-    this.#lines.update(linesOf(this.#app, record), isMarked)
+    if (this.#hopsOf !== record) void this.#readHops(record, isMarked)
+  }
+
+  /** The lines wait for the records that the shown one goes through. */
+  async #readHops(record: Configuration, isMarked: boolean) {
+    if (this.#hopsOf?.id !== record.id) this.#lines.update([], false)
+    this.#hopsOf = record
+    try {
+      const hops = await readHops(record, (name) => findConfiguration(this.#app.api, name))
+      if (this.#hopsOf !== record || this.#record !== record) return
+      this.#hopNames = new Set(hops.keys())
+      const lines = linesOf(this.#app, record, (name) => hops.get(name))
+      this.#lines.update(lines, isMarked)
+    } catch (error) {
+      this.#hopsOf = undefined
+      if (this.#record === record) this.#fault.replaceChildren(explain(error))
+    }
   }
 
   #showActions() {

@@ -4,7 +4,7 @@ import { GROUP_KEY, groupsIn, type Labels, labelOf } from '../store/labels.ts'
 import { bareHostname, type ExportTail } from './export-format.ts'
 import { type FindRecord, KEY_LABEL, writtenJump } from './hops.ts'
 import { KIND_LABEL } from './kinds.ts'
-import { faultOfKeyPath } from './ssh-labels.ts'
+import { faultOfKeyPath } from './ssh-key-path.ts'
 
 /** Groups of a record in an export for Ansible; of a record with more, the rest are left out. */
 export const ANSIBLE_GROUPS_MAX = 16

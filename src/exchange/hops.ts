@@ -80,14 +80,26 @@ export function resolveWay(record: HopRecord, find: FindRecord): Way | string | 
     : { own, all }
 }
 
-/** The record that the first hop of a record's label names. */
-export function firstHop(record: HopRecord, find: FindRecord): HopRecord | undefined {
-  return hopsOf(record, find)[0]?.record
-}
-
-/** Whether the own label of a record, with that of no other, names the record with this name. */
-export function namesHop(record: HopRecord, name: string, find: FindRecord): boolean {
-  return hopsOf(record, find).some((hop) => hop.record?.name === name)
+/**
+ * Reads the records that one goes through, and those that these go through.
+ *
+ * @param read Gets a record by its name, or undefined if there is none.
+ * @returns What was read, by name.
+ * @throws whatever `read` throws.
+ */
+export async function readHops(
+  record: HopRecord,
+  read: (name: string) => Promise<HopRecord | undefined>,
+): Promise<ReadonlyMap<string, HopRecord | undefined>> {
+  const known = new Map<string, HopRecord | undefined>()
+  const find = (name: string) => known.get(name)
+  let present: HopRecord | undefined = record
+  for (let depth = 0; present !== undefined && depth <= HOPS_MAX; depth++) {
+    const names = namesInHops(present).filter((name) => !known.has(name))
+    await Promise.all(names.map(async (name) => known.set(name, await read(name))))
+    present = hopsOf(present, find)[0]?.record
+  }
+  return known
 }
 
 /** Whether ssh goes to a record through others. */

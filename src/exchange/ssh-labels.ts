@@ -1,4 +1,5 @@
 import { isPlainHop, JUMP_LABEL, KEY_LABEL, NOT_HOPS } from './hops.ts'
+import { faultOfKeyPath } from './ssh-key-path.ts'
 import { isForward, keptKeywords } from './ssh-keywords.ts'
 
 /** A label that stands for a keyword of ssh_config(5). */
@@ -45,10 +46,4 @@ function plainJump(value: string): string {
 
 function faultOfJump(value: string): string | undefined {
   return value.split(',').every(isPlainHop) ? undefined : NOT_HOPS
-}
-
-/** Why no file may have a key's path, to complete "a value that …". */
-export function faultOfKeyPath(value: string): string | undefined {
-  if (value === '') return 'is empty'
-  return /%|\$\{/.test(value) ? 'holds "%" or "${", which ssh may expand' : undefined
 }

@@ -2,10 +2,11 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { describe, it } from 'node:test'
-import { copyLines, sshLine } from '../../src/console/copy-lines.ts'
+import { copyLines, usualLine } from '../../src/console/copy-lines.ts'
 
 const record = { id: 1, name: 'web1', hostname: 'web1.example.net', port: 2222, username: 'deploy' }
 const api = { url: (path: string) => `https://connbook.example.net/base/${path}` }
+const nobody = () => undefined
 
 /** The words that a shell gives the commands. */
 function wordsOf(line: string): string[] {
@@ -29,12 +30,12 @@ describe('the lines that the console copies', () => {
       '#x',
       'a;b',
     ]) {
-      const words = wordsOf(sshLine({ ...record, username }))
+      const words = wordsOf(usualLine({ ...record, username }, nobody).text)
       assert.deepEqual(words, ['-p', '2222', '--', `${username}@web1.example.net`])
-      const address = copyLines({ ...record, username }, api)[1]?.text
+      const address = copyLines({ ...record, username }, nobody, api)[1]?.text
       assert.deepEqual(wordsOf(`ssh ${address}`), [`${username}@web1.example.net:2222`])
     }
-    const [, , curl] = copyLines({ ...record, name: "'$(x)/ü" }, api)
+    const [, , curl] = copyLines({ ...record, name: "'$(x)/ü" }, nobody, api)
     assert.deepEqual(wordsOf(curl?.text ?? ''), [
       '-H',
       'Authorization: Bearer t',

@@ -1,29 +1,63 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { copyLines, sshLine } from '../../src/console/copy-lines.ts'
+import { copyLines, usualLine } from '../../src/console/copy-lines.ts'
 
 const record = { id: 1, name: 'web1', hostname: 'web1.example.net', port: 2222, username: 'deploy' }
 const api = { url: (path: string) => `https://connbook.example.net/base/${path}` }
+const nobody = () => undefined
 
 describe('the lines that the console copies', () => {
   it('are short for a usual record', () => {
     assert.deepEqual(
-      copyLines(record, api).map(({ text }) => text),
+      copyLines(record, nobody, api).map(({ text }) => text),
       [
         'ssh -p 2222 -- deploy@web1.example.net',
         'deploy@web1.example.net:2222',
         'curl -H "Authorization: Bearer $TOKEN" https://connbook.example.net/base/configurations/web1',
       ],
     )
-    assert.equal(sshLine({ ...record, port: 22 }), 'ssh -- deploy@web1.example.net')
+    assert.equal(usualLine({ ...record, port: 22 }, nobody).text, 'ssh -- deploy@web1.example.net')
   })
 
   it('write an IPv6 address as ssh and as others take it', () => {
     for (const hostname of ['2001:db8::1', '[2001:db8::1]']) {
-      const [ssh, address] = copyLines({ ...record, hostname }, api)
+      const [ssh, address] = copyLines({ ...record, hostname }, nobody, api)
       assert.equal(ssh?.text, 'ssh -p 2222 -- deploy@2001:db8::1')
       assert.equal(address?.text, 'deploy@[2001:db8::1]:2222')
     }
+  })
+
+  it('go through the records that the labels name, with the key', () => {
+    const gate = { ...record, id: 2, name: 'gate', hostname: '192.0.2.1', username: 'jump' }
+    const labels = { 'ssh.proxyjump': 'gate', 'ssh.identityfile': '~/a b' }
+    const find = (name: string) => (name === 'gate' ? gate : undefined)
+    assert.equal(
+      usualLine({ ...record, labels }, find).text,
+      "ssh -p 2222 -J jump@192.0.2.1:2222 -i '~/a b' -- deploy@web1.example.net",
+    )
+    const lost = usualLine({ ...record, labels: { 'ssh.proxyjump': 'nobody' } }, find)
+    assert.deepEqual(lost.warnings, ['goes through "nobody", which is the name of no record'])
+    assert.match(
+      usualLine({ ...record, labels: { 'ssh.proxyjump': '-x' } }, find).fault ?? '',
+      /that is not \[USER@\]/,
+    )
+    assert.match(
+      usualLine({ ...record, labels: { 'ssh.identityfile': '%d' } }, find).fault ?? '',
+      /that holds "%"/,
+    )
+  })
+
+  it('are for the kind of the record', () => {
+    const titles = (kind: string) =>
+      copyLines({ ...record, labels: { kind } }, nobody, api).map(({ title }) => title)
+    assert.deepEqual(titles('ssh'), ['ssh', 'address', 'curl'])
+    assert.deepEqual(titles('pg'), ['psql', 'address', 'curl'])
+    assert.deepEqual(titles('rdp'), ['address', 'curl'])
+    const labels = { kind: 'postgres', 'pg.dbname': "a'b c", 'pg.sslmode': 'require' }
+    assert.equal(
+      usualLine({ ...record, hostname: '[2001:db8::1]', labels }, nobody).text,
+      `psql 'host=2001:db8::1 port=2222 user=deploy dbname='\\''a\\'\\''b c'\\'' sslmode=require'`,
+    )
   })
 })

@@ -274,7 +274,10 @@ describe('the export', { skip: noChromium }, () => {
       ['CSV', 'csv'],
       ['ssh_config', 'ssh-config'],
       ['Ansible inventory', 'ansible'],
+      ['Ansible inventory as JSON', 'ansible-json'],
       ['PostgreSQL services', 'pg-service'],
+      ['Prometheus targets', 'prometheus-sd'],
+      ['Hosts', 'hosts'],
       ['Variables', 'env'],
     ]) {
       const downloading = page.waitForEvent('download')
@@ -286,6 +289,27 @@ describe('the export', { skip: noChromium }, () => {
     }
     await assertAccessible(page)
     await screenshot(page, 'export-reader')
+  })
+
+  it('downloads what the list shows', async (t) => {
+    const records = [draft('web1', { labels: { env: 'prod' } }), draft('web2'), draft('a b')]
+    const server = await startConsoleServer(t, { records })
+    const page = await openConsole(t, { server })
+    await logIn(page, admin.username, admin.password)
+    await page.getByText('1–3 of 3').waitFor()
+    assert.equal(await page.getByRole('link', { name: 'Export these' }).isVisible(), false)
+    await page.getByRole('searchbox').fill('web')
+    await page.getByText('1–2 of 2').waitFor()
+    await page.getByRole('link', { name: 'env=prod' }).first().click()
+    await page.getByRole('link', { name: 'Export these' }).click()
+    await page.getByText('Downloads the records with search: web · label: env=prod as one file.').waitFor()
+    await assertAccessible(page)
+    const downloading = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Download ssh_config' }).click()
+    const text = await readFile(await (await downloading).path(), 'utf8')
+    assert.deepEqual(text.match(/^Host .*$/gm), ['Host web1'])
+    await page.getByRole('link', { name: 'All records' }).click()
+    await page.getByText('Downloads all records as one file.').waitFor()
   })
 
   it('names the records that do not fit, and leaves them out if asked; asks for a new login', async (t) => {

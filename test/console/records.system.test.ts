@@ -412,7 +412,7 @@ describe('a record in the console', { skip: noChromium }, () => {
     const server = await startConsoleServer(t, { records: [record('web1', 2222)] })
     const page = await openConsole(t, { server, permissions: ['clipboard-read', 'clipboard-write'] })
     await logIn(page, admin.username, admin.password)
-    await page.getByRole('button', { name: 'Copy the ssh line' }).click()
+    await page.getByRole('button', { name: 'Copy the line to connect with' }).click()
     await page.getByText('Copied: ssh -p 2222 -- deploy@web1.example.net').waitFor()
     assert.equal(
       await page.evaluate('navigator.clipboard.readText()'),
@@ -425,5 +425,32 @@ describe('a record in the console', { skip: noChromium }, () => {
       await page.evaluate('navigator.clipboard.readText()'),
       `curl -H "Authorization: Bearer $TOKEN" ${server.url}/configurations/web1`,
     )
+  })
+
+  it('offers a line through the records that a label names, and says why there is none', async (t) => {
+    const through = (name: string, hop: string) => ({
+      ...record(name, 22),
+      labels: { 'ssh.proxyjump': hop },
+    })
+    const records = [through('web1', 'gate'), record('gate', 2222), through('loop', 'loop')]
+    const server = await startConsoleServer(t, { records })
+    const page = await openConsole(t, {
+      server,
+      expected: { statuses: [404] },
+      permissions: ['clipboard-read', 'clipboard-write'],
+    })
+    await logIn(page, admin.username, admin.password)
+    const copies = page.getByRole('button', { name: 'Copy the line to connect with' })
+    await copies.nth(2).click()
+    const jump = 'ssh -J deploy@gate.example.net:2222 -- deploy@web1.example.net'
+    await page.getByText(`Copied: ${jump}`).waitFor()
+    await copies.nth(1).click()
+    await page.getByText('Cannot copy: the record goes through itself: "loop" > "loop"').waitFor()
+    await openRecord(page, 'web1')
+    await page.getByText(jump, { exact: true }).waitFor()
+    assert.equal((await server.api('PATCH', '/configurations/gate', { body: { port: 22 } })).status, 200)
+    await page
+      .getByText('ssh -J deploy@gate.example.net:22 -- deploy@web1.example.net', { exact: true })
+      .waitFor()
   })
 })

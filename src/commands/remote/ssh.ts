@@ -1,11 +1,12 @@
 import { once } from 'node:events'
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { readHops, readRecord } from '../../client/served-record.ts'
+import { findRecord, readRecord } from '../../client/served-record.ts'
 import { defineCommand } from '../../command-line/command.ts'
 import { recordExitCodes } from '../../command-line/exit-codes.ts'
 import { shown } from '../../command-line/output.ts'
 import { ConnbookError } from '../../errors.ts'
+import { readHops } from '../../exchange/hops.ts'
 import { sshCommandTo } from '../../exchange/ssh-command.ts'
 import { wordForShell } from '../../shell.ts'
 import { escapeHidden } from '../../text.ts'
@@ -47,7 +48,8 @@ export const sshCommand = defineCommand({
     } = input
     const client = await connect(input, context, 'ssh')
     const { record } = await readRecord(client, name)
-    const found = sshCommandTo(record, await readHops(client, record))
+    const hops = await readHops(record, (hop) => findRecord(client, hop))
+    const found = sshCommandTo(record, (hop) => hops.get(hop))
     if (typeof found === 'string')
       throw new NoSshError(`Cannot run ssh: the record ${quoted(name)} ${escapeHidden(found)}`)
     for (const warning of found.warnings)
