@@ -118,7 +118,7 @@ describe('a read-only caller', async () => {
           ['POST', '/nowhere', 404],
           ['DELETE', '/configurations/a/b', 404],
           ['PUT', '/configurations/', 405],
-          ['DELETE', '/configurations/', 405],
+          ['DELETE', '/v1/history/here', 405],
           ['POST', '/configurations/here', 405],
           ['POST', '/healthz', 405],
           ['PATCH', '/%', 400],
