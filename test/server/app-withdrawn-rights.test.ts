@@ -30,7 +30,7 @@ import { draft } from '../support/store.ts'
 const SECRET = 'a secret of a test'
 const NEW_SECRET = 'another secret of a test'
 /** Callers of each kind: more than there are cases. */
-const CALLERS = 120
+const CALLERS = 200
 
 /** Every route that changes something, with a change that is possible. */
 const changes: Record<string, [path: string, body?: unknown]> = {
@@ -38,6 +38,8 @@ const changes: Record<string, [path: string, body?: unknown]> = {
   'PUT /configurations/:name': ['/configurations/new', draft('new')],
   'PATCH /configurations/:name': ['/configurations/here', { port: 1 }],
   'DELETE /configurations/:name': ['/configurations/here'],
+  'PATCH /configurations/': ['/configurations/?name=here', { port: 1 }],
+  'DELETE /configurations/': ['/configurations/?name=here'],
   'POST /v1/import': ['/v1/import?mode=replace', [draft('new'), draft('newer')]],
 }
 const PASSWORD = 'POST /v1/password'

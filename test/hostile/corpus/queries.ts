@@ -135,7 +135,7 @@ export function queryRows({ bearer }: Loot): HostileRow[] {
         'port=NaN',
         'port=[22]',
         'port=22&port=23',
-        'id=1',
+        'id=0',
         '=',
         '=x',
         'x',
