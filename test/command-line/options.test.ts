@@ -512,7 +512,7 @@ describe('parseCommandLine', () => {
       )
     assert.equal(
       complaint(() => parseCommandLine(['--format', 'xml'], {}, flags)),
-      'Cannot use --format "xml": it must be json, jsonl, csv, ssh-config, ansible, pg-service or env',
+      'Cannot use --format "xml": it must be json, jsonl, csv, ssh-config, ansible, ansible-json, pg-service, prometheus-sd, hosts or env',
     )
     assert.equal(
       complaint(() => parseCommandLine(['--mode', 'Merge'], {}, flags)),

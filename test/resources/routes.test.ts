@@ -6,9 +6,10 @@ import { createStartingRoutes, routes } from '../../src/resources/routes.ts'
 import { readChapterNamed } from '../manual/published.ts'
 
 describe('the routes', () => {
-  it('require a credential, and the scope write for changes, except as listed here', () => {
-    const usual = (method: string) => (method === 'GET' ? 'read' : 'write')
-    const exceptions = routes.filter(({ method, access }) => access !== usual(method))
+  it('require a credential, the scope write for changes and admin for accounts, except as listed here', () => {
+    const usual = (method: string, path: string) =>
+      /^\/v1\/(?:users|clients)\//.test(path) ? 'admin' : method === 'GET' ? 'read' : 'write'
+    const exceptions = routes.filter(({ method, path, access }) => access !== usual(method, path))
     assert.deepEqual(
       exceptions.map(({ method, path, access }) => `${access}: ${method} ${path}`),
       [

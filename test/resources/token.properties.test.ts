@@ -82,7 +82,7 @@ const scopeText = fc.oneof(
     weight: 3,
     arbitrary: fc
       .tuple(
-        fc.array(fc.constantFrom('read', 'write'), { maxLength: 3 }),
+        fc.array(fc.constantFrom('read', 'write', 'admin'), { maxLength: 3 }),
         fc.constantFrom(' ', ' ', ' ', ' ', '\t', '\u00a0', '  ', ','),
       )
       .map(([some, gap]) => some.join(gap)),
@@ -97,9 +97,11 @@ const scopeText = fc.oneof(
 function expectedScope(text: string | undefined): Scope | 'invalid' | undefined {
   if (text === undefined || text === '') return undefined
   const wanted = new Set(text.split(' '))
+  const mayAdminister = wanted.delete('admin')
   const mayWrite = wanted.delete('write')
   const mayRead = wanted.delete('read')
-  if (wanted.size > 0 || !(mayRead || mayWrite)) return 'invalid'
+  if (wanted.size > 0 || !(mayRead || mayWrite || mayAdminister)) return 'invalid'
+  if (mayAdminister) return 'read write admin'
   return mayWrite ? 'read write' : 'read'
 }
 

@@ -13,6 +13,7 @@ function requestOf(body: unknown) {
   const held = { isAllowed: true }
   const request = {
     headers: { 'content-type': 'application/json' },
+    query: '',
     address: '127.0.0.1',
     requestId: 'a-request',
     principal: { kind: 'user', name: 'someone', scope: 'read write' },
