@@ -1,3 +1,4 @@
+import { findThrough, throughQuery, throughSentence } from '../exchange/hops.ts'
 import { type Api, type ApiResponse, tagIn } from './api.ts'
 
 export type Labels = Readonly<Record<string, string>>
@@ -57,6 +58,13 @@ export async function readConfiguration(api: Api, name: string): Promise<Tagged>
 export async function findConfiguration(api: Api, name: string): Promise<Configuration | undefined> {
   const answer = await api.call(configurationPath(name), { expects: [404] })
   return answer.status === 404 ? undefined : taggedIn(answer).configuration
+}
+
+/** A sentence about the records that go through one; undefined if there are none. @throws As `Api.call`. */
+export async function describeThrough(api: Api, name: string): Promise<string | undefined> {
+  const answer = await api.call(`configurations/?${throughQuery(name)}`)
+  const records = configurationsIn(answer.text)
+  return throughSentence(await findThrough(name, records, (hop) => findConfiguration(api, hop)))
 }
 
 export function taggedIn(answer: ApiResponse): Tagged {

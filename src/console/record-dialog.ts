@@ -1,7 +1,14 @@
 import { Refusal } from './api.ts'
 import type { App } from './app.ts'
 import { changesIn } from './changes.ts'
-import { type Configuration, configurationPath, type Labels, type Tagged, taggedIn } from './configuration.ts'
+import {
+  type Configuration,
+  configurationPath,
+  describeThrough,
+  type Labels,
+  type Tagged,
+  taggedIn,
+} from './configuration.ts'
 import { ask } from './dialog.ts'
 import { type Child, element } from './element.ts'
 import { type FormDialog, openFormDialog } from './form-dialog.ts'
@@ -109,9 +116,14 @@ class RecordEdit {
     }
   }
 
-  async #send(values: FormValues, { configuration: now, tag }: Tagged): Promise<readonly Child[]> {
+  /** @returns Undefined if a new name was not confirmed. */
+  async #send(
+    values: FormValues,
+    { configuration: now, tag }: Tagged,
+  ): Promise<readonly Child[] | undefined> {
     const patch = changesIn(values, now)
     if (Object.keys(patch).length === 0) return ['Nothing has changed']
+    if (patch.name !== undefined && !(await this.#mayRename(now.name))) return undefined
     const answer = await this.#app.api.call(configurationPath(now.name), {
       method: 'PATCH',
       json: patch,
@@ -120,6 +132,13 @@ class RecordEdit {
     const { configuration } = taggedIn(answer)
     this.#saved(configuration)
     return ['Changed ', shown(configuration.name)]
+  }
+
+  async #mayRename(name: string): Promise<boolean> {
+    const through = await describeThrough(this.#app.api, name)
+    if (through === undefined) return true
+    const what = element('p', {}, shown(`${through}. They keep the old name.`))
+    return ask('Rename a hop', [what], 'Rename')
   }
 
   /** Somebody else was faster. */

@@ -6,6 +6,9 @@ export const KEY_LABEL = 'ssh.identityfile'
 /** Hops on a way to a host, those of other records included. */
 export const HOPS_MAX = 16
 
+/** Records that go through another one of which a sentence names so many. */
+const THROUGH_LISTED_MAX = 5
+
 /** What is needed of a record to go to it, or through it. */
 export interface HopRecord {
   readonly name: string
@@ -100,6 +103,50 @@ export async function readHops(
     present = hopsOf(present, find)[0]?.record
   }
   return known
+}
+
+/**
+ * Finds the records whose own label names one as a hop: as a whole, or without user and port if no record has the whole
+ * for its name.
+ *
+ * @param records Those that may; others are left out.
+ * @param read Gets a record by its name, or undefined if there is none.
+ * @returns Their names.
+ */
+export async function findThrough(
+  name: string,
+  records: Iterable<HopRecord>,
+  read: (name: string) => Promise<HopRecord | undefined>,
+): Promise<readonly string[]> {
+  const found: string[] = []
+  for (const record of records) {
+    if (record.name === name || !namesInHops(record).includes(name)) continue
+    const isNamed = wordsOf(record).includes(name)
+    const hops = isNamed ? undefined : await readHopsOf(record, read)
+    if (isNamed || hops?.some((hop) => hop.record?.name === name)) found.push(record.name)
+  }
+  return found
+}
+
+async function readHopsOf(record: HopRecord, read: (name: string) => Promise<HopRecord | undefined>) {
+  const known = new Map<string, HopRecord | undefined>()
+  for (const name of namesInHops(record)) if (!known.has(name)) known.set(name, await read(name))
+  return hopsOf(record, (name) => known.get(name))
+}
+
+/** The query of a list with every record that may go through one. */
+export function throughQuery(name: string): string {
+  // A search has few words, and a limit.
+  const search = /^\S{1,200}$/.test(name) ? `&q=${encodeURIComponent(name)}` : ''
+  return `label=${JUMP_LABEL}${search}`
+}
+
+/** What to know before a record is deleted or gets another name; undefined if no other goes through it. */
+export function throughSentence(names: readonly string[]): string | undefined {
+  if (names.length === 0) return undefined
+  const listed = names.slice(0, THROUGH_LISTED_MAX).map((name) => JSON.stringify(name))
+  const more = names.length > listed.length ? `, and ${names.length - listed.length} more` : ''
+  return `${names.length === 1 ? '1 record goes' : `${names.length} records go`} through it: ${listed.join(', ')}${more}`
 }
 
 /** Whether ssh goes to a record through others. */

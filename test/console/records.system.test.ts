@@ -427,6 +427,24 @@ describe('a record in the console', { skip: noChromium }, () => {
     )
   })
 
+  it('says how many records go through one before it gets another name or is deleted', async (t) => {
+    const web1 = { ...record('web1', 22), labels: { 'ssh.proxyjump': 'gate' } }
+    const server = await startConsoleServer(t, { records: [web1, record('gate', 2222)] })
+    const page = await openConsole(t, { server, expected: { statuses: [404] } })
+    await logIn(page, admin.username, admin.password)
+    await openRecord(page, 'gate')
+    const sentence = page.getByText('1 record goes through it: "web1".')
+    await page.getByRole('button', { name: 'Delete…' }).click()
+    await sentence.waitFor()
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('button', { name: 'Edit' }).click()
+    await page.getByLabel('Name', { exact: true }).fill('door')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await sentence.waitFor()
+    await page.getByRole('button', { name: 'Rename' }).click()
+    await page.getByText('Changed door').waitFor()
+  })
+
   it('offers a line through the records that a label names, and says why there is none', async (t) => {
     const through = (name: string, hop: string) => ({
       ...record(name, 22),

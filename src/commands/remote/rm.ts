@@ -7,6 +7,7 @@ import { ConnbookError, UsageError } from '../../errors.ts'
 import { makeChange, quoted } from './changes.ts'
 import { clientFlags, connect } from './connect.ts'
 import { changeMany, checkManyFlags, manyFlags, WHERE_NOTE } from './many.ts'
+import { warnOfThrough } from './through.ts'
 import { parseWhere } from './where.ts'
 
 /** The status of `DELETE`. */
@@ -47,6 +48,7 @@ export const rmCommand = defineCommand({
     const missing: RefusedError[] = []
     const messagesOfMissing = () => missing.map(({ message }) => `${message}\n`).join('')
     for (const name of names) {
+      await warnOfThrough(client, context.screen, name)
       const call = deleteRecord(client, name, headers)
       await makeChange(client, context.screen, call, () => `Deleted ${quoted(name)}`).catch(
         (error: unknown) => {

@@ -9,6 +9,7 @@ import { bodyOf, JSON_BODY, makeChange, quoted } from './changes.ts'
 import { clientFlags, connect } from './connect.ts'
 import { changeMany, checkManyFlags, manyFlags, WHERE_NOTE } from './many.ts'
 import { fieldFlags, givenFields, removalFlags } from './record-fields.ts'
+import { warnOfThrough } from './through.ts'
 import { parseWhere } from './where.ts'
 
 const CREATED = 201
@@ -59,6 +60,7 @@ export const setCommand = defineCommand({
         'Name the record to change, or the records with --where QUERY; nothing has changed',
       )
     const client = await connect(input, context, 'set')
+    if (newName !== undefined && newName !== name) await warnOfThrough(client, context.screen, name)
     const call = askForRecord(client, {
       method: create ? 'PUT' : 'PATCH',
       path: recordPath(name),

@@ -24,6 +24,29 @@ describe('connbook rm', { timeout: 300_000 }, () => {
     assert.deepEqual(namesIn(await ask('GET', '/configurations/')), [])
   })
 
+  it('says before it deletes or renames a record how many go through it', async (t) => {
+    const through = (name: string, hop: string) => ({ ...web1, name, labels: { 'ssh.proxyjump': hop } })
+    const { run, service } = await openServer(t, [
+      { ...web1, name: 'gate' },
+      { ...web1, name: 'ops@gate' },
+      through('a', 'x.example,GATE,gate'),
+      through('b', 'deploy@gate:22'),
+      // Another record has the whole for its name.
+      through('c', 'ops@gate'),
+      through('d', 'gate2'),
+    ])
+    const renamed = await run(['set', 'gate', '--name', 'door'])
+    assert.equal(
+      renamed.stderr,
+      `connbook: "gate" is a hop: 2 records go through it: "a", "b"\nSet "door" at ${service.url}\n`,
+    )
+    assert.equal(
+      (await run(['rm', 'ops@gate', 'd'])).stderr,
+      `connbook: "ops@gate" is a hop: 1 record goes through it: "c"\n` +
+        `Deleted "ops@gate" at ${service.url}\nDeleted "d" at ${service.url}\n`,
+    )
+  })
+
   it('deletes with --if-match only what has not changed, and one record alone', async (t) => {
     const { run, ask } = await openServer(t, [web1])
     const tag = (await run(['get', 'web1', '--tag'])).stdout.trimEnd()
