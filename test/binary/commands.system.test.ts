@@ -22,7 +22,7 @@ await writeFile(csv, 'name,hostname,port,username\na,a.example,22,u\n')
 const lines: Record<string, readonly [words: string, stdout: RegExp, input?: string, stderr?: RegExp]> = {
   'user add': ['user add eve', /^Added user "eve" in /, 'a secret\n'],
   'user passwd': ['user passwd eve', /^Changed the password of user "eve" in /, 'another one\n'],
-  'user list': ['user list', /^admin\neve\n$/],
+  'user list': ['user list', /^admin\tadmin\neve\n$/],
   'user set': ['user set eve --read-only', /^User "eve" in .+ is read-only from now on\n$/],
   'user remove': ['user remove eve', /^Removed user "eve" from /],
   'client add': ['client add ci', /^Added client "ci" in .+\nclient_id: ci\nclient_secret: \w{43}\n$/],
@@ -40,6 +40,7 @@ const lines: Record<string, readonly [words: string, stdout: RegExp, input?: str
     '',
     /^Exported from .+ as csv\n$/,
   ],
+  inventory: ['inventory --list', /^\{"_meta":\{"hostvars":\{"a":\{"ansible_host":"a\.example"/],
   backup: [`backup ${backup}`, /^Kept 1 record and 2 accounts of /],
   restore: [`restore ${backup}`, /^Restored 1 record and 2 accounts to /],
   check: ['check', /\nThe folder is sound\n$/],
