@@ -20,6 +20,7 @@ import { type Filter, matcherOf } from '../store/record-filter.ts'
 import { counted, escapeHidden } from '../text.ts'
 import { connectElsewhere } from './remote/connect.ts'
 import { type FilterOptions, filterValues } from './remote/record-fields.ts'
+import { parseWhere } from './remote/where.ts'
 import { usedCluster } from './used-cluster.ts'
 
 const REMEDY = 'Nothing was written; rename or change them, or leave them out with --skip'
@@ -75,10 +76,9 @@ export async function openSource(
   return { place: folder.path, folder, write: exportIndex(index, { ...wanted, filter }, context) }
 }
 
-/** The filters of the flags as the query of a list. */
-export function exportedQuery({ where = '', ...options }: FilterOptions & Pick<Options, 'where'>): string {
-  const flags = queryOf(filterValues(options)).slice(1)
-  return [flags, where.replace(/^\?/, '')].filter((text) => text !== '').join('&')
+/** The filters of the flags as the query of a list. @throws {UsageError} as `parseWhere`. */
+export function exportedQuery({ where, ...options }: FilterOptions & Pick<Options, 'where'>): string {
+  return queryOf(filterValues(options), where === undefined ? [] : parseWhere(where, [])).slice(1)
 }
 
 /** The same filters everywhere, so what is wrong with them is found before anybody is asked. */
@@ -241,7 +241,16 @@ async function exportByServer(
 /** Percent-encoded texts with commas between them. */
 function textsOf(header: string | readonly string[] = ''): string[] {
   const texts = [header].flat().join().split(',')
-  return texts.filter((text) => text !== '').map(decodeURIComponent)
+  return texts.filter((text) => text !== '').map(decoded)
+}
+
+/** As it is, if a proxy has spoilt it. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }
 
 /** A media type without its parameters. */

@@ -3,6 +3,8 @@ import { elsewhereExitCodes } from '../command-line/exit-codes.ts'
 import { clusterFlags } from '../command-line/options.ts'
 import { UsageError } from '../errors.ts'
 import { isObject } from '../json.ts'
+import { NAME_CHARACTERS_MAX } from '../limits.ts'
+import { checkText } from '../text.ts'
 import { exportedQuery, openSource } from './export-source.ts'
 import { clientFlags } from './remote/connect.ts'
 import { filterFlags } from './remote/record-fields.ts'
@@ -27,6 +29,8 @@ export const inventoryCommand = defineCommand({
   async run({ options, given }, context) {
     const { list, inventoryHost: host } = options
     if (list === (host !== undefined)) throw new UsageError('Give --list, or --host NAME')
+    // No record can have such a name.
+    if (host !== undefined && checkText(host, NAME_CHARACTERS_MAX) !== undefined) return context.print('{}\n')
     const filters = exportedQuery(options)
     const named = host === undefined ? [] : [`name=${encodeURIComponent(host)}`]
     const query = [filters, ...named].filter((text) => text !== '').join('&')

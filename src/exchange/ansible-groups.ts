@@ -69,7 +69,11 @@ export class AnsibleGroups {
     const all = new Set<Group>()
     for (const group of direct) {
       if (!ansiblesOwn.has(group.name)) all.add(group)
-      for (const holder of group.above) if (all.size <= GROUPS_OF_HOST_MAX) all.add(holder)
+      for (const holder of group.above) {
+        if (all.size > GROUPS_OF_HOST_MAX) break
+        all.add(holder)
+      }
+      if (all.size > GROUPS_OF_HOST_MAX) break
     }
     return [...all].sort((a, b) => a.order - b.order).map(({ name }) => name)
   }

@@ -107,6 +107,9 @@ export class AnsibleGroups implements ExportTail {
   readonly #form: GroupsForm
   readonly #groups = new Map<string, string[]>()
   readonly #leftOut = new Set<string>()
+  /** Only of a form that lists all of them. */
+  readonly #hosts = new Set<string>()
+  #isSettled = false
   bytes = 0
 
   constructor(form: GroupsForm) {
@@ -121,12 +124,16 @@ export class AnsibleGroups implements ExportTail {
   take(record: Configuration): void {
     let isGrouped = false
     for (const [i, group] of groupsOf(record).entries()) {
-      if (i < ANSIBLE_GROUPS_MAX && !impossible.has(group)) {
+      // Ansible evaluates the names of a host's groups.
+      if (i < ANSIBLE_GROUPS_MAX && !impossible.has(group) && !isTemplate(group)) {
         isGrouped = true
         this.#note(group, record.name)
       } else if (this.#leftOut.size < LEFT_OUT_LISTED_MAX) this.#leftOut.add(group)
     }
-    if (this.#form.listsUngrouped && !isGrouped) this.#note('ungrouped', record.name)
+    if (!this.#form.listsUngrouped) return
+    this.#hosts.add(record.name)
+    this.bytes += 2 * REFERENCE_BYTES
+    if (!isGrouped) this.#note('ungrouped', record.name)
   }
 
   pieces(): Iterable<string> {
@@ -136,9 +143,9 @@ export class AnsibleGroups implements ExportTail {
 
   /** The variables that a script gives a host with the name of a group, Ansible gives to that group. */
   #removeHostNames() {
-    if (!this.#form.listsUngrouped) return
-    const hosts = new Set([...this.#groups.values()].flat())
-    const removed = [...this.#groups].filter(([group]) => hosts.has(group))
+    if (this.#isSettled) return
+    this.#isSettled = true
+    const removed = [...this.#groups].filter(([group]) => this.#hosts.has(group))
     if (removed.length === 0) return
     for (const [group] of removed) {
       this.#groups.delete(group)

@@ -19,7 +19,10 @@ const forwards: Readonly<Record<string, RegExp>> = {
 
 const yesOrNo = ['yes', 'no']
 /** Seconds, or as ssh writes times; `none` stands for no time. */
-const TIME = /^(?:none|(?:\d{1,7}[smhdw]?){1,5})$/
+const TIME = /^(?:\d{1,7}[smhdw]?){1,5}$/
+const SECONDS: Readonly<Record<string, number>> = { '': 1, s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 }
+/** ssh ends with a longer one. */
+const SECONDS_MAX = 2 ** 31 - 1
 const COUNT = /^\d{1,7}$/
 const HOST_KEY_NAME = /^\w[\w.:[\]-]*$/
 
@@ -56,11 +59,14 @@ export const keptKeywords: readonly KeptKeyword[] = [
   chosen('AddressFamily', ['any', 'inet', 'inet6']),
   listed('Ciphers', ciphers),
   chosen('Compression', yesOrNo),
-  matching('ConnectTimeout', TIME, 'is not a time, such as 10 or 1m'),
-  matching('ConnectionAttempts', COUNT, 'is not a number'),
+  matching('ConnectTimeout', isTime, 'is not a time, such as 10 or 1m'),
+  matching('ConnectionAttempts', (value) => COUNT.test(value) && Number(value) > 0, 'is not a number from 1'),
   forwarding('DynamicForward', '[localhost:]PORT'),
   listed('HostKeyAlgorithms', signatures),
-  { ...matching('HostKeyAlias', HOST_KEY_NAME, 'is not a plain name'), fromFile: asWritten },
+  {
+    ...matching('HostKeyAlias', (value) => HOST_KEY_NAME.test(value), 'is not a plain name'),
+    fromFile: asWritten,
+  },
   chosen('IdentitiesOnly', yesOrNo, true),
   listed('KexAlgorithms', exchanges),
   forwarding('LocalForward', '[localhost:]PORT HOST:PORT'),
@@ -71,8 +77,8 @@ export const keptKeywords: readonly KeptKeyword[] = [
   listed('MACs', macs),
   listed('PubkeyAcceptedAlgorithms', signatures),
   chosen('RequestTTY', ['no', 'yes', 'force', 'auto'], true),
-  matching('ServerAliveCountMax', COUNT, 'is not a number'),
-  matching('ServerAliveInterval', TIME, 'is not a time, such as 30 or 1m'),
+  matching('ServerAliveCountMax', (value) => COUNT.test(value), 'is not a number'),
+  matching('ServerAliveInterval', isTime, 'is not a time, such as 30 or 1m'),
   chosen('TCPKeepAlive', yesOrNo, true),
 ]
 
@@ -160,9 +166,18 @@ function chosen(keyword: string, choices: readonly string[], takesTrue = false):
   return { keyword, fromFile, fault: (value) => (choices.includes(fromFile(value)) ? undefined : detail) }
 }
 
-function matching(keyword: string, pattern: RegExp, detail: string): KeptKeyword {
+/** @param matches Judges the value as it will be written: ssh knows `none` in small letters alone. */
+function matching(keyword: string, matches: (value: string) => boolean, detail: string): KeptKeyword {
   const fromFile = (value: string) => value.toLowerCase()
-  return { keyword, fromFile, fault: (value) => (pattern.test(fromFile(value)) ? undefined : detail) }
+  return { keyword, fromFile, fault: (value) => (matches(value) ? undefined : detail) }
+}
+
+function isTime(value: string): boolean {
+  if (value === 'none') return true
+  let seconds = 0
+  for (const [, count, unit = ''] of value.matchAll(/(\d+)([smhdw]?)/g))
+    seconds += Number(count) * (SECONDS[unit] ?? 0)
+  return TIME.test(value) && seconds <= SECONDS_MAX
 }
 
 function listed(keyword: string, known: ReadonlySet<string>): KeptKeyword {

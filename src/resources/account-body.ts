@@ -21,12 +21,13 @@ export function parseNewAccount(
   if (fault !== undefined) faults.push({ field: 'name', detail: fault })
   if (sentKind !== kind) faults.push({ field: 'kind', detail: `must be "${kind}" here, or be left out` })
   const scope = parseScopeWord(body, faults)
-  const secret = parseSecret(kind, body, String(name), faults)
+  const text = typeof name === 'string' ? name : ''
+  const secret = parseSecret(kind, body, text, faults)
   if (kind === 'user' && secret === undefined && !Object.hasOwn(body, 'password'))
     faults.push({ field: 'password', detail: 'is missing' })
   checkMembers(kind, body, ['name', 'kind', 'scope', secretMembers[kind]], faults)
   if (faults.length > 0) throw new InvalidInputError('The account is not valid', faults)
-  return { name: String(name), scope: scope ?? WRITE_SCOPE, secret: secret ?? 'made' }
+  return { name: text, scope: scope ?? WRITE_SCOPE, secret: secret ?? 'made' }
 }
 
 /** What to change of an account. @throws {InvalidInputError} with all faults. */

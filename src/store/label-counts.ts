@@ -72,6 +72,9 @@ export function* countLabelValues(
   return { labels, more: byKey.size - labels.length }
 }
 
+/** Texts of groups whose members are remembered while they are counted. */
+const GROUP_TEXTS_MAX = 10_000
+
 function countOne(labels: Readonly<Record<string, string>>, byKey: Map<string, Tally>) {
   for (const key in labels) {
     const value = labels[key] ?? ''
@@ -99,7 +102,8 @@ function addText(key: string, text: string, { values, texts }: Tally): Counter |
   }
   if (key !== GROUP_KEY) return counterOf(text)
   const counters = membersOf(text).map(counterOf)
-  texts.set(text, counters)
+  // Each holds as many references as it has members.
+  if (texts.size < GROUP_TEXTS_MAX) texts.set(text, counters)
   return counters
 }
 

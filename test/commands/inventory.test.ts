@@ -40,7 +40,7 @@ describe('connbook inventory', { timeout: 300_000 }, () => {
         stderr: '',
       },
     )
-    for (const name of ['nobody', '__proto__', 'a[1:2]', 'a&b=%']) {
+    for (const name of ['nobody', '__proto__', 'a[1:2]', 'a&b=%', 'x'.repeat(300)]) {
       const found = await run(['inventory', '--host', name])
       assert.deepEqual([found.code, found.stdout], [0, '{}\n'], name)
     }

@@ -64,7 +64,7 @@ describe('root, in the folder of another account', {
       environment: { CONNBOOK_ADMIN_USERNAME: 'ann', CONNBOOK_ADMIN_PASSWORD_FILE: password },
     })
     assert.equal(recovered.code, 0, recovered.stderr)
-    assert.match(await run(folder, ['user', 'list']), /^ann$/m)
+    assert.match(await run(folder, ['user', 'list']), /^ann\tadmin$/m)
     await assertOwned(folder)
     const trail = execFileSync('cat', [join(folder, 'audit.jsonl')], { encoding: 'utf8' })
     assert.match(trail, /"by":"root"/)

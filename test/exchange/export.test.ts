@@ -213,8 +213,15 @@ describe('an export', () => {
   })
 
   it('leaves out groups that ansible cannot have, and more than 16 of a record, but no host', () => {
-    const [text, leftOut] = groupsLeftOut('web,ungrouped', '_meta', groups(ANSIBLE_GROUPS_MAX + 1))
-    assert.deepEqual(leftOut, ['ungrouped', '_meta', `g${ANSIBLE_GROUPS_MAX}`])
+    const template = "{{ lookup('pipe'.split()) }}"
+    const [text, leftOut] = groupsLeftOut(
+      `web,ungrouped,${template}`,
+      '_meta',
+      groups(ANSIBLE_GROUPS_MAX + 1),
+    )
+    // Ansible would run the template wherever it looks at the groups of a host.
+    assert.deepEqual(leftOut, ['ungrouped', template, '_meta', `g${ANSIBLE_GROUPS_MAX}`])
+    assert.ok(!text.includes('{{'))
     assert.equal(text.match(/"a2": \{\}/g)?.length, ANSIBLE_GROUPS_MAX)
     assert.equal(text.match(/ansible_host/g)?.length, 3)
     const many = Array.from({ length: 10 }, (_, i) => groups(100).replaceAll('g', `g${i}-`).slice(0, 255))

@@ -34,7 +34,7 @@ const causes: Record<string, { readonly command: string; readonly code: number }
     code: 65,
   },
   'It was written by a newer connbook': {
-    command: `${stopped}\nsed -i 's/"version": 1/"version": 9/' data/accounts.json\nconnbook`,
+    command: `${stopped}\nsed -i 's/"version": [0-9]*/"version": 9/' data/accounts.json\nconnbook`,
     code: 65,
   },
   // The two bytes name the processor.

@@ -85,6 +85,7 @@ describe('POST /v1/users/ and /v1/clients/', () => {
     ['/v1/clients/', { name: 'ci', secret: null }, ['secret']],
     ['/v1/clients/', { name: 'ci', rotate: true }, ['rotate']],
     ['/v1/clients/', { name: '', scope: 1, x: 1 }, ['name', 'scope', 'x']],
+    ['/v1/users/', { name: { toString: 1 }, password: 'long enough' }, ['name']],
   ]
   it('refuses with 400 what is not valid, names all faults, and changes nothing', async (t) => {
     const { ask } = await administered(t)

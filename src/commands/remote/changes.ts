@@ -1,10 +1,21 @@
 import { NoAnswerError } from '../../client/call.ts'
 import type { Client } from '../../client/client.ts'
+import { OtherAnswerError, RefusedError } from '../../client/refused.ts'
 import type { Screen } from '../../command-line/command.ts'
 import { escapeHidden } from '../../text.ts'
 import { explainFaults } from './record-fields.ts'
 
+const NOT_KNOWN = 'whether the change was made is not known, so look before you repeat it'
+
 export const JSON_BODY = { 'Content-Type': 'application/json' }
+
+/** Whether a change may have been made all the same: no answer came, or one that does not come from a connbook. */
+export function mayBeMade(error: unknown): boolean {
+  if (error instanceof NoAnswerError || error instanceof OtherAnswerError) return true
+  if (!(error instanceof RefusedError)) return false
+  const { problem, status } = error
+  return problem === 'outcome_unknown' || (problem === undefined && status >= 500)
+}
 
 /** The body of a call. */
 export function bodyOf(value: object): readonly Uint8Array[] {
@@ -25,13 +36,11 @@ export async function makeChange<Result>(
   typed: Readonly<Record<string, string>> = {},
 ): Promise<void> {
   const result = await explainFaults(call, typed).catch((error: unknown) => {
-    if (!(error instanceof NoAnswerError)) throw error
-    throw new NoAnswerError(
-      `${error.message}; whether the change was made is not known, so look before you repeat it`,
-      {
-        cause: error,
-      },
-    )
+    const message = `${error instanceof Error ? error.message : error}; ${NOT_KNOWN}`
+    if (error instanceof NoAnswerError) throw new NoAnswerError(message, { cause: error })
+    if (error instanceof RefusedError && error.problem === undefined && mayBeMade(error))
+      throw new RefusedError(message, error)
+    throw error
   })
   screen.write(`${describe(result)} at ${client.endpoint.name}\n`)
 }

@@ -1,4 +1,3 @@
-import { NoAnswerError } from '../../client/call.ts'
 import type { Client } from '../../client/client.ts'
 import { listPath } from '../../client/endpoint.ts'
 import { OtherAnswerError, RefusedError } from '../../client/refused.ts'
@@ -11,7 +10,7 @@ import { isObject, parseJson, printableJson } from '../../json.ts'
 import { counted } from '../../text.ts'
 import { describeModification } from '../changed-values.ts'
 import { isStandardOutput } from '../written-file.ts'
-import { bodyOf, JSON_BODY, makeChange } from './changes.ts'
+import { bodyOf, JSON_BODY, makeChange, mayBeMade } from './changes.ts'
 import { explainFaults } from './record-fields.ts'
 import { saveRecords } from './saved-records.ts'
 import type { WherePairs } from './where.ts'
@@ -147,8 +146,8 @@ async function makeOnceSaved(
     if (affected === 0) await remove()
     else context.screen.write(`Saved as they were to ${save}\n`)
   } catch (error) {
-    // Without an answer it may have been made.
-    if (!(error instanceof NoAnswerError)) await remove()
+    if (mayBeMade(error)) context.screen.write(`The records as they were are in ${save}\n`)
+    else await remove()
     throw error
   }
 }

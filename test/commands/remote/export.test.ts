@@ -39,6 +39,9 @@ describe('connbook export --server', { timeout: 300_000 }, () => {
       [['--label', 'env=a b', '--username', 'deploy'], ['web2']],
       [['--where', 'label=env=a%20b&prefix=web'], ['web2']],
       [['--where', '?q=DB1'], ['db1']],
+      // As a person types it, not as a URL has it.
+      [['--where', 'label=env=a b&q=wéb web'], []],
+      [['--where', 'label=env=a b'], ['web2']],
       [['--prefix', 'web', '--where', 'name=web1'], ['web1']],
       [['--name', 'nobody'], []],
     ]
@@ -62,10 +65,12 @@ describe('connbook export --server', { timeout: 300_000 }, () => {
     assert.deepEqual([code, stdout], [2, ''])
     assert.match(
       stderr,
-      /The filters are not valid\n {2}lable is not a parameter here: [^\n]+\n {2}port must be/,
+      /^connbook: Cannot use --where "lable=env&port=x%20": lable is not a parameter here: [^\n;]+; port must be/,
     )
     assert.deepEqual(await readdir(dirname(file)), [])
-    assert.equal((await run(['export', '--format', 'csv', '--where', 'a=%'])).code, 2)
+    for (const where of ['a=%', '', '?', 'sort=name', 'all=1'])
+      assert.equal((await run(['export', '--format', 'csv', '--where', where])).code, 2, where)
+    assert.equal((await run(['inventory', '--list', '--where', ''])).code, 2)
     const twice = await run(['export', '--format', 'csv', '--prefix', 'a', '--where', 'prefix=b'])
     assert.match(twice.stderr, /prefix is given twice/)
   })

@@ -237,6 +237,28 @@ describe('connbook set --where and rm --where with --save', { timeout: 300_000 }
     assert.equal(await tag(), before)
   })
 
+  it('keep the file where the change may have been made all the same', async (t) => {
+    const answers: [status: number, type: string, body: object][] = [
+      [502, 'text/html', {}],
+      [503, 'application/problem+json', problemOf(503, 'outcome_unknown', 'it is not known')],
+      [200, 'application/json', {}],
+    ]
+    for (const [status, type, body] of answers) {
+      const url = await serveOther(t, (request, response) => {
+        const isChange = request.method === 'DELETE'
+        const head = { 'Content-Type': isChange ? type : 'application/json', ETag: '"t"' }
+        response.writeHead(isChange ? status : 200, head)
+        response.end(JSON.stringify(isChange ? body : { configurations: [] }))
+      })
+      const { run } = await openHome(t, { CONNBOOK_SERVER: url, CONNBOOK_TOKEN: 'x' })
+      const file = join(await temporaryFolder(t), 'saved.json')
+      const { code, stderr } = await run(['rm', '--where', 'q=a', '--save', file, '--yes', '--no-retry'])
+      assert.notEqual(code, 0)
+      assert.ok(stderr.includes(`The records as they were are in ${file}\n`), stderr)
+      assert.equal((await stat(file)).isFile(), true)
+    }
+  })
+
   it('are tried anew when a record changes in between, five times', async (t) => {
     let changes = 0
     const url = await serveOther(t, (request, response) => {
