@@ -96,6 +96,8 @@ describe('the focus in the console', { skip: noChromium }, () => {
     const server = await startConsoleServer(t, { records: 1 })
     const page = await openConsole(t, { server })
     await logIn(page, admin.username, admin.password)
+    // Before that there is no row that could have the focus, and get it back.
+    await page.getByText('1–1 of 1').waitFor()
     await page.keyboard.press('j')
     await page.keyboard.press('n')
     await page.getByRole('dialog').waitFor()

@@ -9,6 +9,7 @@ import type { Configuration } from '../../src/store/configuration.ts'
 import { labelOf } from '../../src/store/labels.ts'
 import { casesOfSlow, holdFor, holdLaterFor } from '../support/properties/hold-property.ts'
 import { anyText } from '../support/properties/texts.ts'
+import { type Book, jumpInFile } from './hop-model.ts'
 import { draftsOf, HEADER, read, web } from './read-text.ts'
 import { anyRecords, bare, exported, hostnames } from './records.ts'
 
@@ -19,12 +20,14 @@ const labelKeys: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** What an import of an exported file makes of a record. */
-function importedAs(format: string, { id: _, labels, ...fields }: Configuration, text: string) {
+function importedAs(format: string, record: Configuration, text: string, book: Book) {
+  const { id: _, labels, ...fields } = record
   if (format === 'csv')
     return text.startsWith(`${HEADER},labels`) ? { ...fields, labels: labels ?? {} } : fields
   const keys = labelKeys[format]
   if (keys === undefined) return labels === undefined ? fields : { ...fields, labels }
-  const labelsPatch = Object.fromEntries(keys.map((key) => [key, labelOf(labels, key) ?? null]))
+  const textOf = (key: string) => (key === 'ssh.proxyjump' ? jumpInFile(record, book) : labelOf(labels, key))
+  const labelsPatch = Object.fromEntries(keys.map((key) => [key, textOf(key) ?? null]))
   return { ...fields, hostname: bare(fields.hostname), labelsPatch }
 }
 
@@ -40,7 +43,7 @@ describe('an exported file', () => {
           const { text, names } = await exported(format, records)
           const wanted = records
             .filter(({ name }) => names.includes(name))
-            .map((record) => importedAs(format, record, text))
+            .map((record) => importedAs(format, record, text, { records, names }))
           // Without a record both of these are invalid.
           if (!['ssh-config', 'jsonl', 'pg-service'].includes(format) || wanted.length > 0)
             assert.deepEqual(draftsOf(format, text, pieceBytes), wanted)

@@ -237,7 +237,7 @@ Host *
     ['HostKeyAlgorithms ssh-dss', 'names "ssh-dss", which not every OpenSSH from 8.7 on knows'],
     ['Compression true', 'is not yes or no'],
     ['ServerAliveInterval soon', 'is not a time, such as 30 or 1m'],
-    ['ConnectionAttempts 1m', 'is not a number'],
+    ['ConnectionAttempts 1m', 'is not a number from 1'],
     ['HostKeyAlias a/b', 'is not a plain name'],
     ['HostKeyAlias %h', 'is not a plain name'],
     ['LogLevel loud', 'is not quiet, fatal, error, info, verbose, debug, debug1, debug2 or debug3'],

@@ -11,6 +11,7 @@ import type { Configuration } from '../../src/store/configuration.ts'
 import { labelOf } from '../../src/store/labels.ts'
 import { draft } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { type Book, jumpInFile, writtenHops } from './hop-model.ts'
 import { bare, exported, hostnames, meaningful, recordsOf } from './records.ts'
 
 export const run = promisify(execFile)
@@ -25,13 +26,6 @@ export const meaningfulRecords = recordsOf([
   ),
   ...meaningful.map((username, i) => draft(`u${i}`, { username, port: 1000 + i })),
 ])
-
-/** The records of an export. */
-interface Book {
-  readonly records: readonly Configuration[]
-  /** Of those that the file has. */
-  readonly names: readonly string[]
-}
 
 type ToLabels = (record: Configuration, book: Book) => unknown
 
@@ -90,36 +84,11 @@ export async function askSsh(file: string, names: readonly string[]): Promise<Se
 
 /** What a record tells ssh by its labels; an address has brackets or not, as ssh likes. */
 export function sshLabelsOf(record: Configuration, { records, names }: Book) {
-  const hops = hopsOf(record, records)
-  const isInFile = hops.every(({ hop }) => hop === undefined || names.includes(hop.name))
   return {
-    jump: (isInFile ? hops.map(({ text }) => text) : writtenHops(record, records))
-      .join()
-      .replaceAll(/[[\]]/g, ''),
+    // ssh does not print `none`.
+    jump: (jumpInFile(record, { records, names }) ?? '').replace(/^none$/, '').replaceAll(/[[\]]/g, ''),
     identity: labelOf(record.labels, 'ssh.identityfile') ?? '',
   }
-}
-
-/** The hops of a record's label, each with the record that it names. */
-function hopsOf({ labels }: Configuration, records: readonly Configuration[]) {
-  const value = labelOf(labels, 'ssh.proxyjump') ?? 'none'
-  return (value === 'none' ? [] : value.split(',')).map((text) => {
-    const find = (wanted: string) => records.find(({ name }) => name === wanted && name !== 'none')
-    const [, user, host = '', port] = /^(?:(.*)@)?(.*?)(?::(\d+))?$/s.exec(text) ?? []
-    const whole = find(text)
-    return whole === undefined ? { text, hop: find(host), user, port } : { text, hop: whole }
-  })
-}
-
-function writtenHops(record: Configuration, records: readonly Configuration[]): string[] {
-  const hops = hopsOf(record, records)
-  const first = hops[0]?.hop
-  return [
-    ...(first === undefined ? [] : writtenHops(first, records)),
-    ...hops.map(({ text, hop, user, port }) =>
-      hop === undefined ? text : `${user ?? hop.username}@${hop.hostname}:${port ?? hop.port}`,
-    ),
-  ]
 }
 
 export async function askAnsible(file: string, names: readonly string[]): Promise<(Seen | undefined)[]> {

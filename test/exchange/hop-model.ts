@@ -1,0 +1,43 @@
+import type { Configuration } from '../../src/store/configuration.ts'
+import { labelOf } from '../../src/store/labels.ts'
+
+/** The records of an export. */
+export interface Book {
+  readonly records: readonly Configuration[]
+  /** Of those that the file has. */
+  readonly names: readonly string[]
+}
+
+/** What an ssh_config says of a record's hops: as the label has them, if all that are records are in the file. */
+export function jumpInFile(record: Configuration, { records, names }: Book): string | undefined {
+  const value = labelOf(record.labels, 'ssh.proxyjump')
+  const isInFile = hopsOf(record, records).every(({ hop }) => hop === undefined || names.includes(hop.name))
+  return value === undefined || isInFile ? value : writtenHops(record, records).join()
+}
+
+/** The hops of a record's label, each with the record that it names. */
+function hopsOf({ labels }: Configuration, records: readonly Configuration[]) {
+  const value = labelOf(labels, 'ssh.proxyjump') ?? 'none'
+  return (value === 'none' ? [] : value.split(',')).map((text) => {
+    const find = (wanted: string) => records.find(({ name }) => name === wanted && name !== 'none')
+    const [, user, host = '', port] = /^(?:(.*)@)?(.*?)(?::(\d+))?$/s.exec(text) ?? []
+    const whole = find(text)
+    return whole === undefined ? { text, hop: find(host), user, port } : { text, hop: whole }
+  })
+}
+
+/** With those of the first one before them. */
+export function writtenHops(record: Configuration, records: readonly Configuration[]): string[] {
+  const hops = hopsOf(record, records)
+  const first = hops[0]?.hop
+  return [
+    ...(first === undefined ? [] : writtenHops(first, records)),
+    ...hops.map(({ text, hop, user, port }) =>
+      hop === undefined ? text : `${user ?? hop.username}@${bracketed(hop.hostname)}:${port ?? hop.port}`,
+    ),
+  ]
+}
+
+function bracketed(hostname: string): string {
+  return hostname.includes(':') && !hostname.startsWith('[') ? `[${hostname}]` : hostname
+}
