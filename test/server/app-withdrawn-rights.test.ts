@@ -218,17 +218,18 @@ describe('a right that is withdrawn', { timeout: 300_000 }, async () => {
         const caller = await newCaller('user')
         const body = JSON.stringify({ password: SECRET, new_password: NEW_SECRET })
         const request = await begin(t, service.url, 'POST', '/v1/password', caller, body)
-        request.sendUpTo(share)
         let answer: Promise<RawAnswer> | undefined
         const change = withdrawals[what]
         if (moment !== 'in the queue') {
+          request.sendUpTo(share)
           await withdraw(what, caller)
           request.sendUpTo(1)
           answer = request.answer()
         } else {
           answer = request.answer()
-          // The change of the password waits for a command.
+          // The change of the password waits for a command, which has begun before it.
           await withCredentialsLock(folder, async () => {
+            request.sendUpTo(share)
             const found = await accounts.read()
             if (change === undefined) await withdraw(what, caller)
             else await accountsDocument(folder).write(change(found, caller.kind, caller.name))
