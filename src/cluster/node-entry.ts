@@ -20,7 +20,7 @@ export interface NodeEntry {
   readonly start: string
   /** When the last of its changes was decided, RFC 3339, in UTC; undefined if it names no author. */
   readonly time: string | undefined
-  /** Of a batch that is made as a whole, such as an import. */
+  /** Set for a batch that is made as a whole, such as an import. */
   readonly notes: Notes
   /** Who made the change that takes or frees a name. */
   authorOf(name: string): Authorship | undefined

@@ -1,7 +1,7 @@
 import { isObject, printableJson } from '../json.ts'
 import { escapeHidden } from '../text.ts'
 
-/** A value that can be told from its neighbours in a line without quotes. */
+/** A value that needs no quotes to stand out in a line. */
 const PLAIN = /^[^\s",]+$/
 const NONE = '-'
 

@@ -9,7 +9,7 @@ import { shown } from './shown-text.ts'
 export interface Account {
   readonly name: string
   readonly scope: keyof typeof rights
-  /** Of a client, if it was made just now. */
+  /** Set for a client whose secret was made just now. */
   readonly secret?: string
 }
 

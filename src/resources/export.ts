@@ -108,7 +108,7 @@ interface ExportQuery {
 }
 
 interface PreparedExport extends ExportSummary {
-  /** Of the records. */
+  /** The tag of the records. */
   readonly tag: string
   readonly pieces: Iterable<string>
   readonly keeps: KeptRecords

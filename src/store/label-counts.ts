@@ -35,7 +35,7 @@ interface Counter {
 
 /** Counts of one key. */
 interface Tally extends Counter {
-  /** Of `group`, its members. */
+  /** The members, for `group`. */
   readonly values: Map<string, Counter>
   /** By the text of a value, what it counts for; a text is taken apart once. */
   readonly texts: Map<string, Counter | readonly Counter[]>
@@ -81,7 +81,7 @@ function countOne(labels: Readonly<Record<string, string>>, byKey: Map<string, T
     let tally = byKey.get(key)
     if (tally === undefined) {
       const values = new Map<string, Counter>()
-      // Of any other key, a text is its only value.
+      // With any other key, a text is its only value.
       tally = { count: 0, values, texts: key === GROUP_KEY ? new Map() : values }
       byKey.set(key, tally)
     }

@@ -62,7 +62,7 @@ interface ManyOutcome {
   readonly matched: number
   /** Records that it modified or removed. */
   readonly affected: number
-  /** Of a dry run, the first ones. */
+  /** The first ones, after a dry run. */
   readonly changed: readonly unknown[]
   readonly tag: string
 }

@@ -14,7 +14,7 @@ export class NotSavedError extends ConnbookError {
 
 /** Records as they were, in a file for `connbook import`. */
 export interface SavedRecords {
-  /** Of the list that they are of; undefined if the server gives none. */
+  /** The tag of their list; undefined if the server gives none. */
   readonly tag: string | undefined
   remove(): Promise<void>
 }
