@@ -171,7 +171,7 @@ export function createAccountAdministration({
   }
 }
 
-/** @throws {Problem} 404 if there is no such account, 412 if it is not as expected. */
+/** @throws {Problem} 404 for an unknown account, 412 if the account has changed. */
 function checkExpected(found: Accounts, kind: AccountKind, name: string, isExpected: Condition): void {
   const account = findAccount(found, kind, name)
   if (account === undefined) throw unknownAccount(kind, name)

@@ -66,7 +66,7 @@ export class NotAgreedError extends ConnbookError {
   }
 }
 
-/** @throws {UsageError} if there is no terminal to ask on. */
+/** @throws {UsageError} without a terminal to ask on. */
 export function checkCanAsk({ input }: Pick<CommandContext, 'input'>): void {
   if (input.isTTY !== true)
     throw new UsageError('There is no terminal to ask on; nothing has changed; if you are sure, add --yes')

@@ -60,7 +60,7 @@ export async function findConfiguration(api: Api, name: string): Promise<Configu
   return answer.status === 404 ? undefined : taggedIn(answer).configuration
 }
 
-/** A sentence about the records that go through one; undefined if there are none. @throws As `Api.call`. */
+/** Counts and names the records that go through this one; undefined if none does. @throws As `Api.call`. */
 export async function describeThrough(api: Api, name: string): Promise<string | undefined> {
   const answer = await api.call(`configurations/?${throughQuery(name)}`)
   const records = configurationsIn(answer.text)

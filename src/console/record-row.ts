@@ -57,7 +57,7 @@ export class RecordRow {
     )
   }
 
-  /** @throws {Error} that says why there is none. */
+  /** @throws {Error} with the reason if the record has no such line. */
   async #findLine(): Promise<string> {
     const record = this.#configuration
     const hops = await readHops(record, (name) => findConfiguration(this.#app.api, name))

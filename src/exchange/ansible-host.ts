@@ -31,7 +31,7 @@ const JUMP_ARGUMENTS = /^\s*(?:-J\s*|-o\s*ProxyJump[= ])(?:'([^']+)'|"([^"\\]+)"
 
 /** What a variable has as its value. */
 export interface AnsibleValue {
-  /** `list` for whatever has parts; `vault` for what is encrypted; `literal` for a text that is no template. */
+  /** `list`: an array or object. `vault`: an encrypted value. `literal`: a text that Ansible does not evaluate. */
   readonly kind: JsonScalar['kind'] | 'literal' | 'vault' | 'list'
   readonly text: string | undefined
 }

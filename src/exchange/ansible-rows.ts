@@ -143,7 +143,7 @@ class AnsibleReader implements RowReader, JsonParts {
   value(scalar: JsonScalar): void {
     const { length: depth } = this.#path
     const [top = '', part, host] = this.#path
-    // Words alone are no inventory, whatever JSON says of them.
+    // A bare JSON text, number or word cannot be an inventory.
     if (depth === 0) this.#walker.stop('')
     else if (this.#isVariable()) this.#takeVariable(scalar)
     // What Ansible does not evaluate, or what is encrypted, is an object with one member.
