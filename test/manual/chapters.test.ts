@@ -29,7 +29,7 @@ const triedBy: Record<string, string> = {
   'oauth js': 'test/resources/oauth4webapi.test.ts',
   'backup bash': 'test/deploy/upgrade.faults.test.ts',
   'backup cron': 'test/deploy/cron-backup.system.test.ts',
-  'exchange bash': 'test/manual/exchange-tools.system.test.ts',
+  'export bash': 'test/manual/export-tools.system.test.ts',
   'recipes bash': 'test/manual/recipes.system.test.ts',
   'recipes cron': 'test/manual/recipes.system.test.ts',
   'recipes text': 'test/manual/recipes.system.test.ts',

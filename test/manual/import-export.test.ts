@@ -7,12 +7,8 @@ import { importFormatNames } from '../../src/exchange/import-reader.ts'
 import { fieldNames } from '../../src/store/fields.ts'
 import { readChapterNamed } from './published.ts'
 
-const text = readChapterNamed('exchange')
-
-/** The text below a heading, up to the next one. */
-function sectionOf(heading: string): string {
-  return text.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? assert.fail(heading)
-}
+const [formats = ''] =
+  /^## Formats\n[\s\S]*?(?=^## )/m.exec(readChapterNamed('export')) ?? assert.fail('no formats')
 
 const cellsOf = (row: string) =>
   row
@@ -20,27 +16,28 @@ const cellsOf = (row: string) =>
     .split('|')
     .map((cell) => cell.trim())
 
-describe('the chapter "exchange"', () => {
-  const [, , ...rows] = (sectionOf('Formats').match(/^\|.*\|$/gm) ?? []).map(cellsOf)
+describe('the chapters "import" and "export"', () => {
+  const [, , ...rows] = (formats.match(/^\|.*\|$/gm) ?? []).map(cellsOf)
 
-  it('has a row for each export format, in the order of the formats', () => {
+  it('have a row for each export format, in the order of the formats', () => {
     assert.deepEqual(
       rows.map(([name]) => name),
       Object.keys(exportFormats).map((name) => `\`${name}\``),
     )
   })
 
-  it('tells what a format cannot express where there is such a thing, and only there', () => {
+  it('say what a format cannot express where there is such a thing, and only there', () => {
     for (const [i, format] of Object.values<ExportFormat>(exportFormats).entries()) {
       const [name, , cannot] = rows[i] ?? []
       assert.equal(cannot !== '', format.obstacle !== undefined, name ?? 'no row')
     }
   })
 
-  it('names the formats of imports and the columns of CSV', () => {
-    const formats = importFormatNames.map((name) => `\`${name}\``)
-    const named = `${formats.slice(0, -1).join(', ')} and ${formats.at(-1)}`
-    assert.ok(sectionOf('Import').includes(`connbook imports ${named}.`))
+  it('name the formats of imports on the first screen, and the columns of CSV', () => {
+    const first = readChapterNamed('import').split(/^## /m)[0] ?? ''
+    const named = importFormatNames.map((name) => `\`${name}\``)
+    const sentence = `It reads ${named.slice(0, -1).join(', ')} and ${named.at(-1)}:`
+    assert.ok(first.replaceAll('\n', ' ').includes(sentence), sentence)
     assert.ok(rows[2]?.[1]?.includes(fieldNames.join(',')))
   })
 })

@@ -32,8 +32,8 @@ async function listen(t: TestContext) {
   return { begun, port: (server.address() as AddressInfo).port }
 }
 
-describe('the commands of other tools in the chapter "exchange"', () => {
-  const lines = readBlock('exchange', 'bash').trimEnd().split('\n')
+describe('the commands of other tools in the chapter "export"', () => {
+  const lines = readBlock('export', 'bash').trimEnd().split('\n')
 
   async function runFor(t: TestContext, format: string) {
     const line = lines.find((each) => each.includes(`--format ${format} `)) ?? assert.fail(format)
