@@ -107,7 +107,7 @@ export function describeWarning(source: string, { line, name, detail }: ImportWa
 function describeRead({ encoding, separator, columns = [] }: ReadForm): string {
   const separated = separator === undefined ? '' : `, separated by ${JSON.stringify(separator)}`
   const lines = columns.map(({ column, becomes }) => {
-    const what = becomes === null ? 'is left out' : `becomes ${becomes}`
+    const what = typeof becomes === 'string' ? `becomes ${becomes}` : 'is left out'
     return `  ${printableJson(column)} ${what}\n`
   })
   return `Read as ${encoding}${separated}\n${lines.join('')}`

@@ -2,7 +2,7 @@ import { NAME_CHARACTERS_MAX } from '../limits.ts'
 import { fieldNames, recordFields } from '../store/fields.ts'
 import { faultOfKey } from '../store/labels.ts'
 import { allOf, checkText, counted } from '../text.ts'
-import type { ImportOptions } from './import-options.ts'
+import { type ImportOptions, LEFT_OUT } from './import-options.ts'
 import { parseLabelCell } from './label-cell.ts'
 import { type FaultyRow, faultyRow, type ImportWarning, type ReadColumn, type Row } from './row.ts'
 
@@ -107,7 +107,14 @@ export class CsvColumns {
   }
 
   get columns(): readonly ReadColumn[] {
-    return this.#header.map((column, at) => ({ column, becomes: this.#becomes[at] ?? null }))
+    return this.#header.map((column, at) => {
+      const becomes = this.#becomes[at]
+      return {
+        column,
+        ...(becomes === undefined ? {} : { becomes }),
+        ...(this.#secrets.has(at) ? { secret: true } : {}),
+      }
+    })
   }
 
   /** The record of a row, its fault, or that the caller does not want it. */
@@ -144,10 +151,12 @@ export class CsvColumns {
       const at = this.#find('map', column)
       if (at === undefined) continue
       const before = this.#becomes[at]
-      if (this.#secrets.has(at))
+      if (this.#secrets.has(at)) {
+        if (field === LEFT_OUT) continue
         this.#refuse(`names ${shown(column)}, whose name says a secret; such a column is never taken`, 'map')
-      else if (before !== undefined) this.#refuse(`names ${shown(column)} for ${before} and ${field}`, 'map')
-      else this.#becomes[at] = field
+      } else if (before !== undefined)
+        this.#refuse(`names ${shown(column)} for ${before ?? 'nothing'} and ${field || 'nothing'}`, 'map')
+      else this.#becomes[at] = field === LEFT_OUT ? null : field
     }
   }
 
@@ -207,9 +216,9 @@ export class CsvColumns {
     const labelled = new Map(this.#becomes.map((becomes, at) => [becomes, at]))
     for (const [at, name] of this.#header.entries()) {
       if (this.#becomes[at] !== undefined) continue
-      this.#becomes[at] = null
       if (extra === 'labels') this.#takeLabel(at, name, labelled)
       else if (extra === undefined && !asked.has(at)) unknown.push(name)
+      else this.#becomes[at] = null
     }
     if (unknown.length === 0) return
     const remedies = `${spell('extra', 'labels')} to keep each as a label, or ${spell('extra', 'ignore')} to leave them out`
@@ -230,8 +239,8 @@ export class CsvColumns {
     if (other === undefined) {
       labelled.set(LABEL + key, at)
       this.#becomes[at] = LABEL + key
-    } else if (!this.#options.map.some(([field]) => field === LABEL + key))
-      this.#refuse(`names ${listed([this.#header[other], column])} for the label ${key}`)
+    } else if (this.#options.map.some(([field]) => field === LABEL + key)) this.#becomes[at] = null
+    else this.#refuse(`names ${listed([this.#header[other], column])} for the label ${key}`)
   }
 
   #checkMissing() {

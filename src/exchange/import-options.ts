@@ -8,7 +8,7 @@ export interface ImportOptions {
   readonly separator?: string
   /** What becomes of columns that are not known; without it they are a fault. */
   readonly extra?: ExtraColumns
-  /** The column of a field, or of `label.KEY`. */
+  /** A field, `label.KEY` or LEFT_OUT, and its column. */
   readonly map: readonly Pair[]
   /** Column and value: rows with another value are left out. */
   readonly only: readonly Pair[]
@@ -40,6 +40,8 @@ const formatsOfParameter: Readonly<Record<keyof ImportWords, readonly string[]>>
   user: ['ssh-config'],
   skip: ['ssh-config'],
 }
+/** In the place of a field in `map`: the column is left out. */
+export const LEFT_OUT = ''
 export const repeatedParameters = ['map', 'only', 'default'] as const
 
 /** The words of a caller. */
@@ -136,7 +138,7 @@ function checkMapped(field: string, onFault: (fault: Fault) => void) {
   const key = /^label\.(.*)$/s.exec(field)?.[1]
   const fault = key === undefined ? undefined : faultOfKey(key)
   if (fault !== undefined) onFault({ field: 'map', detail: `${JSON.stringify(key)} ${fault}` })
-  if (key === undefined && !mappableNames.includes(field))
+  if (key === undefined && field !== LEFT_OUT && !mappableNames.includes(field))
     onFault({
       field: 'map',
       detail: `${JSON.stringify(field)} is not a field: ${eitherOf([...mappableNames, 'label.KEY'])}`,
@@ -157,6 +159,7 @@ function checkDefault([field, value]: Pair, fields: typeof fillable, onFault: (f
 function checkOnce(parameter: string, pairs: readonly Pair[], onFault: (fault: Fault) => void) {
   for (const [field, group] of Map.groupBy(pairs, ([first]) => first)) {
     const values = group.map(([, second]) => JSON.stringify(second))
-    if (values.length > 1) onFault({ field: parameter, detail: `says ${allOf(values)} for ${field}` })
+    if (values.length > 1 && field !== LEFT_OUT)
+      onFault({ field: parameter, detail: `says ${allOf(values)} for ${field}` })
   }
 }

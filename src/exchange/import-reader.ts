@@ -1,7 +1,7 @@
 import type { Fault } from '../errors.ts'
 import { IMPORT_ROW_MEMORY_BYTES, IMPORT_ROWS_MAX, NAME_CHARACTERS_MAX } from '../limits.ts'
 import { type LongWork, runAtOnce } from '../scheduler.ts'
-import type { ImportedConfiguration } from '../store/configuration.ts'
+import type { ImportedConfiguration, NewConfiguration } from '../store/configuration.ts'
 import { importRowMemory } from '../store/import-plan.ts'
 import { checkText, counted } from '../text.ts'
 import { createAnsibleReader } from './ansible-rows.ts'
@@ -42,6 +42,8 @@ export interface ReadForm {
   /** Only of CSV. */
   readonly separator?: string
   readonly columns?: readonly ReadColumn[]
+  /** The first records without a fault, at most FIRST_RECORDS; a label that the file removes is not there. */
+  readonly first: readonly NewConfiguration[]
 }
 
 /** Reads records from a file in pieces. */
@@ -56,6 +58,7 @@ export interface ImportReader {
 
 const MEBIBYTE = 1024 * 1024
 export const WARNINGS_MAX = 100
+export const FIRST_RECORDS = 5
 
 /**
  * @param faultsMax How many faults are kept; the rest is only counted.
@@ -138,6 +141,7 @@ export function createImportReader(
         encoding: decoder.encoding ?? 'utf-8',
         ...(separator === undefined ? {} : { separator }),
         ...(columns === undefined ? {} : { columns }),
+        first: drafts.slice(0, FIRST_RECORDS).map(withoutPatch),
       },
     }
   }
@@ -161,6 +165,12 @@ export function createImportReader(
       return result()
     },
   }
+}
+
+function withoutPatch({ labelsPatch, ...record }: ImportedConfiguration): NewConfiguration {
+  if (labelsPatch === undefined) return record
+  const set = Object.entries(labelsPatch).filter((entry): entry is [string, string] => entry[1] !== null)
+  return set.length === 0 ? record : { ...record, labels: Object.fromEntries(set) }
 }
 
 function placeOf({ line }: Pick<Row, 'line'>): { line?: number } {

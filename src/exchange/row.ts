@@ -45,10 +45,13 @@ export interface ImportWarning {
   readonly detail: string
 }
 
-/** A column as the file names it, and the field or `label.KEY` that it becomes; null if it is left out. */
+/** A column as the file names it. */
 export interface ReadColumn {
   readonly column: string
-  readonly becomes: string | null
+  /** A field, `labels` or `label.KEY`; null if it is left out, absent if the caller still has to say. */
+  readonly becomes?: string | null
+  /** Left out because its name says a secret; nothing can change that. */
+  readonly secret?: true
 }
 
 /** Splits a text, given in pieces, into rows; lines count from 1. */

@@ -24,17 +24,24 @@ export class Problem extends ConnbookError {
   readonly status: number
   readonly headers: Headers
   readonly faults: readonly Fault[]
+  /** Further members of the body. */
+  readonly members: object
 
   constructor(
     code: ProblemCode,
     message: string,
-    { headers = {}, faults = [] }: { headers?: Headers; faults?: readonly Fault[] } = {},
+    {
+      headers = {},
+      faults = [],
+      members = {},
+    }: { headers?: Headers; faults?: readonly Fault[]; members?: object } = {},
   ) {
     super(message)
     this.code = code
     this.status = problemTypes[code].status
     this.headers = headers
     this.faults = faults
+    this.members = members
   }
 
   /** The body of a PROBLEM_TYPE answer (RFC 9457). */
@@ -45,6 +52,7 @@ export class Problem extends ConnbookError {
       status: this.status,
       detail: this.message,
       ...(this.faults.length > 0 ? { errors: this.faults.slice(0, FAULTS_MAX) } : {}),
+      ...this.members,
     }
   }
 }

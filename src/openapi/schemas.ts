@@ -1,5 +1,5 @@
 import { separators } from '../exchange/import-options.ts'
-import { WARNINGS_MAX } from '../exchange/import-reader.ts'
+import { FIRST_RECORDS, WARNINGS_MAX } from '../exchange/import-reader.ts'
 import { importEncodings } from '../exchange/import-text.ts'
 import { problemTypes } from '../http/problem-types.ts'
 import { allScopes, scopeWords } from '../http/scope.ts'
@@ -227,16 +227,34 @@ export const schemas = {
       separator: { type: 'string', enum: [...separators] },
       columns: {
         type: 'array',
-        items: object({
-          column: { type: 'string' },
-          becomes: {
-            type: ['string', 'null'],
-            description: 'A field, `labels` or `label.KEY`; `null` for left out.',
+        items: object(
+          {
+            column: { type: 'string' },
+            becomes: {
+              type: ['string', 'null'],
+              description:
+                'A field, `labels` or `label.KEY`; `null` for left out. In an error, it is missing where `map` or `extra` must say it.',
+            },
+            secret: {
+              type: 'boolean',
+              const: true,
+              description: 'Left out because its name says a secret.',
+            },
           },
-        }),
+          { required: ['column'] },
+        ),
+      },
+      first: {
+        type: 'array',
+        maxItems: FIRST_RECORDS,
+        items: named('NewConfiguration'),
+        description: 'The first records without an error.',
       },
     },
-    { description: 'How the body was read; `separator` and `columns` only of CSV.', required: ['encoding'] },
+    {
+      description: 'How the body was read; `separator` and `columns` only of CSV.',
+      required: ['encoding', 'first'],
+    },
   ),
   ImportWarning: object(
     {
@@ -353,10 +371,12 @@ export const schemas = {
       status: { type: 'integer', minimum: 400, maximum: 599 },
       detail: { type: 'string' },
       errors: { type: 'array', minItems: 1, maxItems: FAULTS_MAX, items: named('Fault') },
+      read: named('ImportForm'),
     },
     {
       required: ['type', 'title', 'status', 'detail'],
-      description: 'RFC 9457. `errors` has the first faults of an invalid input.',
+      description:
+        'RFC 9457. `errors` has the first faults of an invalid input; `read` is there for the body of an import.',
     },
   ),
 } as const satisfies Record<string, JsonSchema>

@@ -1,7 +1,6 @@
 import { type AuditTrail, recordIfUnchanged } from '../audit/audit-trail.ts'
 import { shownModifications } from '../audit/shown-changes.ts'
 import { recordMemoryMax } from '../budget.ts'
-import { InvalidInputError } from '../errors.ts'
 import {
   extraColumns,
   inQuery,
@@ -63,7 +62,10 @@ const importParameters: readonly Parameter[] = [
   choice('mode', '`replace` also removes records that are not in the body; `merge` without it.', importModes),
   choice('dry_run', '`1` shows what would change, and changes nothing.', ['0', '1']),
   choice('separator', 'What separates the columns of CSV; found from the header without it.', separatorWords),
-  repeated('map', 'The column of CSV for a field or a label: `hostname:Host Name`, `label.env:Environment`.'),
+  repeated(
+    'map',
+    'The column of CSV for a field or a label: `hostname:Host Name`, `label.env:Environment`. `:Notes` leaves one out.',
+  ),
   choice(
     'extra',
     'Other columns of CSV, and other variables of ansible, become `labels`, or are left out with `ignore`. Without it, columns are an error.',
@@ -208,7 +210,8 @@ function parseImportQuery(request: Request) {
 
 /**
  * @param check Called before each piece; what it throws ends the reading.
- * @throws {Problem} 413 or 415. {InvalidInputError} with the line of each fault.
+ * @throws {Problem} 413 or 415; 400 with the line of each fault, and how the file was read. {InvalidInputError} for bytes
+ * that are not text.
  */
 async function readRecords(
   request: Request,
@@ -229,14 +232,15 @@ async function readRecords(
     begin().read(piece)
   })
   const found = await scheduler.run(callerKey(request), begin().finish(), request.signal)
-  const { faults, faultCount } = found
+  const { faults, faultCount, read } = found
   if (faultCount === 0) return found
   const advice = isOneLine ? adviseOnOneLine(formatOf(request, given)) : ''
   const listedCount = countFaults(faults)
   const listed = faultCount > listedCount ? `, of which ${listedCount} are listed` : ''
-  throw new InvalidInputError(
+  throw new Problem(
+    'invalid_input',
     `Cannot import the records: there ${faultCount === 1 ? 'is' : 'are'} ${counted(faultCount, 'fault')}${listed}; nothing has changed${advice}`,
-    faults,
+    { faults, members: { read } },
   )
 }
 

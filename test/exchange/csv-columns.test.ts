@@ -174,7 +174,10 @@ describe('the columns of CSV', () => {
         warnings,
         secrets.map((name) => ({ line: 1, detail: `column "${name}" was left out: its name says a secret` })),
       )
-      assert.ok(form.columns?.slice(4).every((column) => column.becomes === null))
+      assert.deepEqual(
+        form.columns?.slice(4),
+        secrets.map((column) => ({ column, becomes: null, secret: true })),
+      )
     }
     assert.deepEqual(becomes(`${FIELDS.join(',')},Password`, { map: ['label.pw:password'] }), [
       '1 map names "password", whose name says a secret; such a column is never taken',
@@ -201,6 +204,37 @@ describe('the columns of CSV', () => {
     const words = { only, default: ['port:22', 'username:ops'] }
     const { drafts, faults } = readWith(`name,protocol,Env,ip\n${rows.join('')}`, words)
     assert.deepEqual([drafts.map(({ name }) => name), faults], [['a', 'c'], []])
+  })
+
+  it('are left out where map gives no field, whatever they are called, as often as that is', () => {
+    const map = [':Notes', ':port', ':Password', 'port:SSH']
+    assert.deepEqual(becomes('name,host,port,user,Notes,SSH,Password', { map }), [
+      ...['name', 'hostname', null, 'username', null, 'port', null],
+    ])
+    assert.deepEqual(becomes('name,host,port,user', { map: [':port', 'label.port:port'] }), [
+      '1 map names "port" for nothing and label.port',
+      '1 header does not name port; say map=port:COLUMN, or fill in with default=port:VALUE',
+    ])
+  })
+
+  it('say that they are not decided where a fault asks the caller', () => {
+    const { faults, read: form } = readWith('name;host;Rack;Kind;Token;1;1\na;h;r;x;t;;\n', {
+      only: ['kind:x'],
+    })
+    assert.equal(faults.length, 2)
+    assert.deepEqual(form, {
+      ...{ encoding: 'utf-8', separator: ';' },
+      columns: [
+        { column: 'name', becomes: 'name' },
+        { column: 'host', becomes: 'hostname' },
+        { column: 'Rack' },
+        { column: 'Kind', becomes: null },
+        { column: 'Token', becomes: null, secret: true },
+        { column: '1' },
+        { column: '1' },
+      ],
+      first: [],
+    })
   })
 
   it('that map and only name must be there, once', () => {

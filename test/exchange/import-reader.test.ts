@@ -2,6 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { InvalidInputError } from '../../src/errors.ts'
+import { noImportOptions } from '../../src/exchange/import-options.ts'
 import { type ImportFormatName, importFormatNames, rowReaders } from '../../src/exchange/import-reader.ts'
 import { assertRowsRead, read } from './read-text.ts'
 
@@ -23,6 +24,26 @@ describe('an import of any format', () => {
       { line: 8, field: 'name', detail: 'must not be empty' },
     ])
     assert.equal(faultCount, 12)
+  })
+
+  it('says what the first records without a fault are, with the labels that they get', () => {
+    const rows = ['a,h,22,u,x', 'b,h,0,u,x', ...[...'cdefgh'].map((name) => `${name},h,22,u,`)]
+    const options = { ...noImportOptions, extra: 'labels' as const }
+    const { read: form } = read(
+      'csv',
+      `name,hostname,port,username,Rack\n${rows.join('\n')}`,
+      7,
+      100,
+      20,
+      options,
+    )
+    const record = { hostname: 'h', port: 22, username: 'u' }
+    assert.deepEqual(form.first, [
+      { name: 'a', ...record, labels: { rack: 'x' } },
+      ...[...'cdef'].map((name) => ({ name, ...record })),
+    ])
+    const json = read('jsonl', JSON.stringify({ name: 'a', ...record, labels: { env: 'prod' } }))
+    assert.deepEqual(json.read.first, [{ name: 'a', ...record, labels: { env: 'prod' } }])
   })
 
   it('reads rows up to its limit, and none after it', () => {

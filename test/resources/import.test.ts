@@ -66,7 +66,7 @@ const merged: Counts = { added: 1, modified: 1, removed: 0, unchanged: 1 }
 const replaced: Counts = { ...merged, removed: 1 }
 
 /** The server for requests that change nothing. */
-const { send: sendInVain, shown: shownBefore } = await setUp({ after })
+const { send: sendInVain, ask: askInVain, shown: shownBefore } = await setUp({ after })
 
 describe('POST /v1/import', { timeout: 300_000 }, () => {
   const rows = [draft('same', { port: 1 }), draft('other', { port: 2 }), draft('new', { port: 3 })]
@@ -136,6 +136,9 @@ describe('POST /v1/import', { timeout: 300_000 }, () => {
       read: {
         ...{ encoding: 'utf-8', separator: ',' },
         columns: ['name', 'hostname', 'port', 'username'].map((column) => ({ column, becomes: column })),
+        first: [1, 2, 3].map((port, i) => ({
+          ...{ name: ['same', 'other', 'new'][i], hostname: 'host.example', port, username: 'ops' },
+        })),
       },
     })
     assert.deepEqual(await shownBefore(), before)
@@ -154,9 +157,10 @@ describe('POST /v1/import', { timeout: 300_000 }, () => {
       { column: 'Title', becomes: 'name' },
       { column: 'IP', becomes: 'hostname' },
       { column: 'Kind', becomes: 'label.kind' },
-      { column: 'Password', becomes: null },
+      { column: 'Password', becomes: null, secret: true },
     ]
-    assert.deepEqual([added, read], [1, { encoding: 'utf-16le', separator: ';', columns }])
+    const first = [{ name: 'new', hostname: 'h.example', port: 22, username: 'ops', labels: { kind: 'SSH' } }]
+    assert.deepEqual([added, read], [1, { encoding: 'utf-16le', separator: ';', columns, first }])
     const left = [
       { line: 1, detail: 'column "Password" was left out: its name says a secret' },
       { line: 3, detail: 'left out 1 empty row' },
@@ -167,6 +171,25 @@ describe('POST /v1/import', { timeout: 300_000 }, () => {
     assert.equal((await shown()).new, 22)
     const found = await ask('GET', '/configurations/new')
     assert.deepEqual(JSON.parse(found.text).configurations[0].labels, { kind: 'SSH' })
+  })
+
+  it('says with the errors of a body how it was read, dry run or not', async () => {
+    for (const query of ['?', '?dry_run=1&']) {
+      const header = await sendInVain('text/csv', 'Title|Rack\na|r\n', query)
+      assert.equal(header.status, 400)
+      assert.deepEqual(JSON.parse(header.text).read, {
+        ...{ encoding: 'utf-8', separator: '|' },
+        columns: [{ column: 'Title', becomes: 'name' }, { column: 'Rack' }],
+        first: [],
+      })
+      const rows = await sendInVain('text/csv', `${csv}bad,h,0,u\n`, query)
+      const names = JSON.parse(rows.text).read.first.map(({ name }: { name: string }) => name)
+      assert.deepEqual([rows.status, names], [400, ['same', 'other', 'new']])
+      const bytes = await askInVain('POST', `/v1/import${query}format=csv`, {
+        body: Buffer.of(0xff, 0x61, 0x0a),
+      })
+      assert.deepEqual([bytes.status, JSON.parse(bytes.text).read], [400, undefined])
+    }
   })
 
   it('refuses what the query says of the columns, all at once, and of another format', async (t) => {
