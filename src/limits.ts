@@ -120,9 +120,12 @@ export const PASSWORD_BYTES_MAX = 1024
 
 /** Changes that a start lists in its audit trail before it waits for the disk. */
 export const UNLISTED_AT_ONCE_MAX = 1_000
-/** Changes in the answer to a history. */
+/** Changes in the answer to a history of one record. */
 export const HISTORY_ENTRIES_MAX = 100
 export const HISTORY_ENTRIES_DEFAULT = 20
+/** Entries in the answer to a history of all records. */
+export const ALL_HISTORY_ENTRIES_MAX = 1_000
+export const ALL_HISTORY_ENTRIES_DEFAULT = 100
 /** Lost changes that a recovery lists by name. */
 export const LOST_CHANGES_LISTED_MAX = 20
 

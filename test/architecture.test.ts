@@ -32,6 +32,7 @@ const floors = [
     'src/systemd-journal.ts',
     'src/text.ts',
     'src/timestamp.ts',
+    'src/moment.ts',
     'src/turn-clock.ts',
     'src/version.ts',
     'package.json',

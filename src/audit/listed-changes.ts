@@ -1,9 +1,15 @@
 import { auditFiles, type DataPaths } from '../files/data-folder.ts'
 import { isObject, printableJson } from '../json.ts'
-import { IMPORT_AUDITED_RECORDS_MAX } from '../limits.ts'
 import type { Listed, ListedChanges } from '../storage/change-trail.ts'
 import { parseListTag, storeOfTag } from '../store/list-tag.ts'
-import { type AuditFileName, forEachTrailLine, revisionBefore, type TrailLine } from './trail-lines.ts'
+import {
+  type AuditFileName,
+  countUnlisted,
+  forEachTrailLine,
+  isOfMany,
+  revisionBefore,
+  type TrailLine,
+} from './trail-lines.ts'
 
 /** Changes of a store that are kept while its audit trail is read, to name those that a journal lacks. */
 const LISTED_CHANGES_KEPT = 1_000
@@ -93,11 +99,8 @@ class StoreLines implements ListedChanges {
     if (!isClean) return
     if (isStart(tagged)) this.#complete = Math.max(this.#complete ?? 0, revision)
     else if (isOfMany(line)) {
-      const { added = 0, modified = 0, removed = 0 } = line
-      const changes = Number(added) + Number(modified) + Number(removed)
-      // Fewer changes have a line each.
-      if (changes > IMPORT_AUDITED_RECORDS_MAX && changes <= revision)
-        this.#add(revision - changes + 1, revision)
+      const changes = countUnlisted(line)
+      if (changes > 0 && changes <= revision) this.#add(revision - changes + 1, revision)
     } else {
       this.#add(revisionBefore(line, revision - 1) + 1, revision)
       this.#last.push({ revision, name: nameOf(line) })
@@ -126,15 +129,6 @@ class StoreLines implements ListedChanges {
     const names = later.slice(0, LISTED_NAMES_MAX).map(({ name }) => name)
     return { count: this.highest - revision, names }
   }
-}
-
-/** Whether it lists changes that were made together. */
-function isOfMany({ event }: TrailLine): boolean {
-  return (
-    event === 'configurations_imported' ||
-    event === 'configurations_changed' ||
-    event === 'configurations_removed'
-  )
 }
 
 function nameOf({ id, name, record }: TrailLine): string {

@@ -2,25 +2,20 @@ import { ConnbookError, systemCode, TrailUnavailableError } from '../errors.ts'
 import type { DataPaths } from '../files/data-folder.ts'
 import { isObject, printableJson } from '../json.ts'
 import type { Log } from '../log.ts'
+import type { Configuration } from '../store/configuration.ts'
 import { storeOfTag } from '../store/list-tag.ts'
 import { timestamp } from '../timestamp.ts'
 import type { AuditTrail } from './audit-trail.ts'
+import { entryOf, type HistoryEntry, idOf } from './history-entry.ts'
+import { type AllHistory, type HistoryQuery, HistoryWalk } from './history-walk.ts'
 import type { TrailLine } from './trail-lines.ts'
-import { scanTrail, type TrailSearch, type Turn } from './trail-scan.ts'
+import { scanTrail, TRAIL_PIECE_BYTES, type TrailSearch, type Turn } from './trail-scan.ts'
+
+/** How much of the audit trail is searched in one turn where every line is parsed, and its change undone: 1 to 3 ms. */
+export const PARSED_BYTES_A_TURN = 32 * 1024
 
 const UNAVAILABLE =
   'Cannot tell what happened: the audit trail cannot be read or written now; see the log, and try again later'
-
-/** A change of a record, without what only the operator may know. */
-export interface HistoryEntry {
-  readonly time: string
-  readonly event: ChangeEvent
-  readonly by?: string
-  readonly kind?: string
-  readonly command?: string
-  readonly changed?: Readonly<Record<string, unknown>>
-  readonly record?: Readonly<Record<string, unknown>>
-}
 
 export interface RecordHistory {
   /** Newest first. */
@@ -30,17 +25,10 @@ export interface RecordHistory {
 }
 
 /** The records at the moment of the question. */
-interface Asked {
+export interface Asked {
   readonly store: string
   readonly revision: number
 }
-
-export const changeEvents = [
-  'configuration_added',
-  'configuration_modified',
-  'configuration_deleted',
-] as const
-type ChangeEvent = (typeof changeEvents)[number]
 
 interface Found {
   readonly revision: number
@@ -57,6 +45,18 @@ export interface RecordHistories {
    * @throws {TrailUnavailableError}
    */
   read(asked: Asked, id: number, limit: number, turn: Turn): Promise<RecordHistory>
+  /**
+   * The last changes of all records. Those of an earlier store do not count.
+   *
+   * @param find The record with an id, at the moment of the question; used only if the query has `keeps`.
+   * @throws {TrailUnavailableError}
+   */
+  readAll(
+    asked: Asked,
+    query: HistoryQuery,
+    find: (id: number) => Configuration | undefined,
+    turn: Turn,
+  ): Promise<AllHistory>
 }
 
 export function createRecordHistories(
@@ -64,12 +64,13 @@ export function createRecordHistories(
   trail: Pick<AuditTrail, 'written'>,
   log: Log,
 ): RecordHistories {
-  return { findLastHolder, read }
+  return { findLastHolder, read, readAll }
 
   async function findLastHolder(asked: Asked, name: string, turn: Turn): Promise<number | undefined> {
     let last: { readonly revision: number; readonly id: number } | undefined
     await search(asked, turn, {
       text: printableJson(name),
+      turnBytes: TRAIL_PIECE_BYTES,
       take(line, revision) {
         const id = idOf(line)
         if (id !== undefined && namesOf(line).includes(name) && revision > (last?.revision ?? 0))
@@ -86,6 +87,7 @@ export function createRecordHistories(
     const found: Found[] = []
     const listed = await search(asked, turn, {
       text: `"id":${id},`,
+      turnBytes: TRAIL_PIECE_BYTES,
       take(line, revision) {
         const entry = idOf(line) === id ? entryOf(line) : undefined
         if (entry !== undefined) insert(found, { revision, entry }, limit)
@@ -105,11 +107,29 @@ export function createRecordHistories(
     return { history, since: isLater ? oldest.entry.time : since }
   }
 
-  async function search(
-    { store, revision }: Asked,
+  async function readAll(
+    asked: Asked,
+    query: HistoryQuery,
+    find: (id: number) => Configuration | undefined,
     turn: Turn,
-    more: Pick<TrailSearch, 'text' | 'take' | 'isDone'>,
-  ) {
+  ): Promise<AllHistory> {
+    const now = timestamp()
+    const { before, keeps } = query
+    // With `keeps`, the changes after the place are undone, too.
+    const isWhole = before === undefined || keeps !== undefined
+    const upTo = isWhole ? asked.revision : Math.min(asked.revision, before.revision)
+    const walk = new HistoryWalk(query, upTo, find)
+    const listed = await search({ ...asked, revision: upTo }, turn, {
+      text: '',
+      takesCounts: true,
+      turnBytes: PARSED_BYTES_A_TURN,
+      take: (line, revision, bytes) => walk.take(line, revision, bytes),
+      isDone: (listed) => walk.isDone(listed),
+    })
+    return turn(() => walk.end(listed, now))
+  }
+
+  async function search({ store, revision }: Asked, turn: Turn, more: Omit<TrailSearch, 'store' | 'upTo'>) {
     await trail.written().catch((error: unknown) => {
       throw new TrailUnavailableError(UNAVAILABLE, { cause: error })
     })
@@ -147,25 +167,4 @@ function namesOf({ record, name, changed }: TrailLine): unknown[] {
   if (isObject(record)) return [record.name]
   const renaming = isObject(changed) && isObject(changed.name) ? [changed.name.after] : []
   return [name, ...renaming]
-}
-
-function idOf({ record, id }: TrailLine): number | undefined {
-  const named = isObject(record) ? record.id : id
-  return typeof named === 'number' ? named : undefined
-}
-
-/** Undefined for a line that is not about a change. */
-function entryOf({ time, event, by, kind, command, changed, record }: TrailLine): HistoryEntry | undefined {
-  const known = changeEvents.find((one) => one === event)
-  if (known === undefined || typeof time !== 'string') return undefined
-  const isCommand = typeof command === 'string'
-  return {
-    time,
-    event: known,
-    ...(typeof by === 'string' ? { by } : {}),
-    ...(isCommand ? { kind: 'command', command } : {}),
-    ...(typeof kind === 'string' && !isCommand ? { kind } : {}),
-    ...(isObject(changed) ? { changed } : {}),
-    ...(isObject(record) ? { record } : {}),
-  }
 }

@@ -2,6 +2,7 @@ import { ifPresent, systemCode } from '../errors.ts'
 import { auditFiles, type DataPaths } from '../files/data-folder.ts'
 import { forEachLine } from '../files/lines.ts'
 import { isObject, parseJson } from '../json.ts'
+import { IMPORT_AUDITED_RECORDS_MAX } from '../limits.ts'
 
 /** Holds several of the longest lines. */
 const AUDIT_END_BYTES = 64 * 1024
@@ -18,6 +19,21 @@ export type TrailLine = Readonly<Record<string, unknown>>
  */
 export function revisionBefore({ after }: TrailLine, highest: number): number {
   return typeof after === 'number' ? Math.min(after, highest) : highest
+}
+
+/** Whether it lists changes that were made together. */
+export function isOfMany({ event }: TrailLine): boolean {
+  return (
+    event === 'configurations_imported' ||
+    event === 'configurations_changed' ||
+    event === 'configurations_removed'
+  )
+}
+
+/** How many changes made together have no line but this one; 0 if each has its own, or there were none. */
+export function countUnlisted({ added = 0, modified = 0, removed = 0 }: TrailLine): number {
+  const changes = Number(added) + Number(modified) + Number(removed)
+  return changes > IMPORT_AUDITED_RECORDS_MAX ? changes : 0
 }
 
 /**

@@ -4,12 +4,11 @@ import { auditFiles, type DataPaths } from '../files/data-folder.ts'
 import type { OpenFile } from '../files/file-system.ts'
 import { isObject, parseJson } from '../json.ts'
 import { parseListTag } from '../store/list-tag.ts'
-import { revisionBefore, type TrailLine } from './trail-lines.ts'
+import { ListedRanges } from './listed-ranges.ts'
+import { countUnlisted, isOfMany, revisionBefore, type TrailLine } from './trail-lines.ts'
 
-/** How much of the audit trail is searched in one turn for a history. */
+/** How much of the audit trail is read at once for a history, and searched in one turn where few lines are parsed. */
 export const TRAIL_PIECE_BYTES = 256 * 1024
-/** Ranges of listed changes, with gaps between them, of which a history keeps track. */
-export const LISTED_RANGES_MAX = 1_000
 
 const NEWLINE = 0x0a
 const [ZERO, NINE, COMMA] = [0x30, 0x39, 0x2c]
@@ -29,9 +28,13 @@ export interface TrailSearch {
   readonly upTo: number
   /** Only changes that hold it after their tag are parsed. */
   readonly text: string
-  /** Gets each of them; a line may come twice. */
-  take(line: TrailLine, revision: number): void
-  /** Asked after each file, newest first, whether the older ones can have nothing more. */
+  /** Whether lines that only count changes are taken, too: then those changes count as listed. */
+  readonly takesCounts?: true
+  /** How much is searched in one turn; at least a line. */
+  readonly turnBytes: number
+  /** Gets each line; one may come twice. @param bytes Its length. */
+  take(line: TrailLine, revision: number, bytes: number): void
+  /** Asked at the end of each turn whether older lines can have nothing more. */
   isDone(listed: ListedRanges): boolean
 }
 
@@ -39,8 +42,8 @@ export interface TrailSearch {
 export type Turn = <Result>(piece: () => Result) => Promise<Result>
 
 /**
- * Looks through the files of a trail in pieces of TRAIL_PIECE_BYTES, from the newest file to the oldest. Skips lines that
- * are torn or damaged: their changes are not among those that it finds listed.
+ * Looks through the files of a trail, from the end of the newest file to the start of the oldest; the lines of a turn come
+ * in their order. Skips lines that are torn or damaged: their changes are not among those that it finds listed.
  *
  * @returns Which changes the files that were read list.
  * @throws the system's error; EINVAL for a file that is not a plain one.
@@ -62,34 +65,57 @@ export async function scanTrail(folder: DataPaths, search: TrailSearch, turn: Tu
       const identity = `${dev} ${ino}`
       if (seen.has(identity)) continue
       seen.add(identity)
-      await forEachPiece(file, size, buffer, (piece) => turn(() => scan(piece)))
+      for await (const piece of piecesFromEnd(file, size, buffer))
+        for (const lines of partsFromEnd(piece, search.turnBytes)) {
+          const isDone = await turn(() => {
+            scan(lines)
+            return search.isDone(listed)
+          })
+          if (isDone) return listed
+        }
     } finally {
       await file.close()
     }
-    if (search.isDone(listed)) break
   }
   return listed
 }
 
-/** Gives whole lines, as many as fit. A line longer than the buffer is not about a change; its end comes alone. */
-async function forEachPiece(
-  file: OpenFile,
-  size: number,
-  buffer: Buffer,
-  take: (lines: Buffer) => Promise<void>,
-): Promise<void> {
-  let filled = 0
-  for (let position = 0; position < size; ) {
-    const { bytesRead } = await file.read(buffer, filled, buffer.length - filled, position)
-    if (bytesRead === 0) return
-    position += bytesRead
-    filled += bytesRead
-    const end = buffer.subarray(0, filled).lastIndexOf(NEWLINE) + 1
-    if (end > 0) await take(buffer.subarray(0, end))
-    else if (filled === buffer.length) filled = 0
-    buffer.copyWithin(0, end, filled)
-    filled = Math.max(0, filled - end)
+/**
+ * Whole lines, as many as fit, from the end of a file to its start. Leaves out half a line at the end, and lines longer than
+ * the buffer, which are not about changes.
+ */
+async function* piecesFromEnd(file: OpenFile, size: number, buffer: Buffer): AsyncGenerator<Buffer> {
+  for (let end = size; end > 0; ) {
+    const start = Math.max(0, end - buffer.length)
+    const piece = buffer.subarray(0, end - start)
+    if ((await readAt(file, start, piece)) < piece.length) return
+    const first = start === 0 ? 0 : piece.indexOf(NEWLINE) + 1
+    const last = piece.lastIndexOf(NEWLINE) + 1
+    if (first < last) yield piece.subarray(first, last)
+    end = first < piece.length ? start + first : start
   }
+}
+
+/** Whole lines from the end to the start, each time as many as fit, but at least one. */
+function* partsFromEnd(lines: Buffer, bytes: number): Generator<Buffer> {
+  for (let end = lines.length; end > 0; ) {
+    const wanted = Math.max(0, end - bytes)
+    const next = wanted === 0 ? 0 : lines.indexOf(NEWLINE, wanted - 1) + 1
+    const start = next < end ? next : startOf(lines, end - 2)
+    yield lines.subarray(start, end)
+    end = start
+  }
+}
+
+/** @returns How many bytes there were, up to the length of the buffer. */
+async function readAt(file: OpenFile, position: number, buffer: Buffer): Promise<number> {
+  let filled = 0
+  while (filled < buffer.length) {
+    const { bytesRead } = await file.read(buffer, filled, buffer.length - filled, position + filled)
+    if (bytesRead === 0) break
+    filled += bytesRead
+  }
+  return filled
 }
 
 /**
@@ -107,9 +133,9 @@ function createLineScan(search: TrailSearch, listed: ListedRanges) {
     for (let tag = placeOf(tagStart, lines, 0); tag < lines.length; ) {
       const end = lines.indexOf(NEWLINE, tag)
       if (wanted < tag) wanted = placeOf(text, lines, tag)
-      const revision = wanted < end ? undefined : revisionOfOther(lines, tag + tagStart.length)
-      if (revision === undefined || (revision <= search.upTo && !listed.extend(revision)))
-        parseLine(lines, tag)
+      const revision = revisionOfChange(lines, tag + tagStart.length)
+      if (revision === undefined || revision <= search.upTo)
+        if (wanted < end || revision === undefined || !listed.extend(revision)) parseLine(lines, tag)
       tag = placeOf(tagStart, lines, end)
     }
   }
@@ -123,8 +149,9 @@ function createLineScan(search: TrailSearch, listed: ListedRanges) {
     if (parsed?.store !== search.store || parsed.revision > search.upTo) return
     const { revision } = parsed
     const isChange = typeof line.event === 'string' && line.event.startsWith('configuration_')
-    listed.add(revisionBefore(line, isChange ? revision - 1 : revision), revision, line.time)
-    if (isChange) search.take(line, revision)
+    const counted = search.takesCounts && isOfMany(line) ? countUnlisted(line) : 0
+    listed.add(revisionBefore(line, isChange ? revision - 1 : revision - counted), revision, line.time)
+    if (isChange || counted > 0) search.take(line, revision, end - tag)
   }
 }
 
@@ -134,8 +161,8 @@ function placeOf(text: Buffer, lines: Buffer, start: number): number {
   return place === -1 ? lines.length : place
 }
 
-/** The revision of the line of a change, by the place behind its tag's `-`; undefined for any other line. */
-function revisionOfOther(lines: Buffer, start: number): number | undefined {
+/** The revision of the line of a change of one record, by the place behind its tag's `-`; undefined for any other line. */
+function revisionOfChange(lines: Buffer, start: number): number | undefined {
   let end = start
   let revision = 0
   for (let digit = digitAt(lines, end); digit !== undefined; digit = digitAt(lines, ++end))
@@ -163,76 +190,4 @@ function digitAt(lines: Buffer, place: number): number | undefined {
 
 function startOf(lines: Buffer, place: number): number {
   return lines.lastIndexOf(NEWLINE, place) + 1
-}
-
-/** Changes that are all listed: those after one revision, up to another. */
-interface RevisionRange {
-  after: number
-  upTo: number
-  /** RFC 3339. The change `after`, and all before it, were made then or earlier. */
-  time: string
-}
-
-/** Which changes a trail lists, as ranges without a gap. Forgets the lowest beyond LISTED_RANGES_MAX. */
-export class ListedRanges {
-  /** Rising; no two touch each other. */
-  readonly #ranges: RevisionRange[] = []
-
-  /**
-   * Adds a change that follows a known one, or is known.
-   *
-   * @returns False if it is neither: then `add` it, with its time.
-   */
-  extend(revision: number): boolean {
-    const at = this.#firstUpTo(revision - 1)
-    const range = this.#ranges[at]
-    if (range === undefined || range.after >= revision) return false
-    if (range.upTo >= revision) return true
-    const next = this.#ranges[at + 1]
-    range.upTo = revision
-    if (next !== undefined && next.after <= revision) {
-      range.upTo = next.upTo
-      this.#ranges.splice(at + 1, 1)
-    }
-    return true
-  }
-
-  /**
-   * Adds a range; an empty one, with `upTo` like `after`, only adds a time.
-   *
-   * @param time When the change `after` had been made.
-   */
-  add(after: number, upTo: number, time: string): void {
-    const at = this.#firstUpTo(after)
-    const added = { after, upTo, time }
-    let end = at
-    for (let other = this.#ranges[end]; other !== undefined && other.after <= upTo; ) {
-      if (other.after < added.after || (other.after === added.after && other.time < added.time)) {
-        added.after = other.after
-        added.time = other.time
-      }
-      added.upTo = Math.max(added.upTo, other.upTo)
-      end += 1
-      other = this.#ranges[end]
-    }
-    this.#ranges.splice(at, end - at, added)
-    if (this.#ranges.length > LISTED_RANGES_MAX) this.#ranges.shift()
-  }
-
-  /** The range that ends with this revision or later, and begins before or with it. */
-  find(revision: number): Readonly<RevisionRange> | undefined {
-    const range = this.#ranges[this.#firstUpTo(revision)]
-    return range !== undefined && range.after <= revision ? range : undefined
-  }
-
-  /** Index of the first range that goes up to the revision or further. */
-  #firstUpTo(revision: number): number {
-    let [low, high] = [0, this.#ranges.length]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if ((this.#ranges[middle]?.upTo ?? 0) < revision) low = middle + 1
-      else high = middle
-    }
-    return low
-  }
 }

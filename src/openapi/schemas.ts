@@ -4,12 +4,13 @@ import { importEncodings } from '../exchange/import-text.ts'
 import { problemTypes } from '../http/problem-types.ts'
 import { allScopes, scopeWords } from '../http/scope.ts'
 import type { JsonSchema } from '../json-schema.ts'
-import { CHANGES_SHOWN_MAX, FAULTS_MAX, HISTORY_ENTRIES_MAX, IMPORT_NAMES_LISTED_MAX } from '../limits.ts'
+import { CHANGES_SHOWN_MAX, FAULTS_MAX, IMPORT_NAMES_LISTED_MAX } from '../limits.ts'
 import { MOMENTS_MAX } from '../metrics/recent-figures.ts'
 import { recordFields } from '../store/fields.ts'
 import { LABEL_KEYS_LISTED_MAX, LABEL_VALUES_LISTED_MAX } from '../store/label-counts.ts'
 import { labelsPatchSchema, labelsSchema } from '../store/labels.ts'
 import { accountSchemas } from './account-schemas.ts'
+import { changedFields, historySchemas } from './history-schemas.ts'
 import { named, object, words } from './schema-parts.ts'
 
 const fieldSchemas = Object.fromEntries(recordFields.map(({ name, schema }) => [name, schema]))
@@ -29,12 +30,6 @@ const names: JsonSchema = {
   type: 'array',
   maxItems: IMPORT_NAMES_LISTED_MAX,
   items: { type: 'string' },
-}
-const changedFields: JsonSchema = {
-  type: 'object',
-  description:
-    'Of a modification: each changed field, and each changed label as `labels.KEY`, where `null` stands for none.',
-  additionalProperties: object({ before: {}, after: {} }),
 }
 const shownChanges: JsonSchema = {
   type: 'array',
@@ -264,37 +259,7 @@ export const schemas = {
     },
     { description: 'Something that was not imported, and is no fault.', required: ['detail'] },
   ),
-  History: object({
-    history: {
-      type: 'array',
-      maxItems: HISTORY_ENTRIES_MAX,
-      items: named('HistoryEntry'),
-      description: 'Newest first.',
-    },
-    since: {
-      type: 'string',
-      format: 'date-time',
-      description: 'All changes of the record after this time are listed; earlier ones may be missing.',
-    },
-  }),
-  HistoryEntry: object(
-    {
-      time: { type: 'string', format: 'date-time' },
-      event: {
-        type: 'string',
-        enum: ['configuration_added', 'configuration_modified', 'configuration_deleted'],
-      },
-      by: { type: 'string', description: 'The name of the account; for a command, the system account.' },
-      kind: { type: 'string', enum: ['user', 'client', 'command'] },
-      command: { type: 'string', description: 'The words of a command.' },
-      changed: changedFields,
-      record: {
-        type: 'object',
-        description: 'The record that was added or deleted, as a `Configuration` of its time.',
-      },
-    },
-    { required: ['time', 'event'] },
-  ),
+  ...historySchemas,
   Status: object(
     {
       version: { type: 'string' },

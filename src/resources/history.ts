@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
-import type { RecordHistories } from '../audit/record-history.ts'
+import type { Asked, RecordHistories } from '../audit/record-history.ts'
+import type { Turn } from '../audit/trail-scan.ts'
 import { createFairQueue } from '../auth/fair-queue.ts'
 import { isUnchanged } from '../http/header-fields.ts'
 import { callerKey, JSON_TYPE, type Reply, type Request } from '../http/message.ts'
@@ -8,7 +9,16 @@ import { HISTORY_ENTRIES_DEFAULT, HISTORY_ENTRIES_MAX } from '../limits.ts'
 import type { Parameter } from '../openapi/operation.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
+import { findById } from '../store/frozen-records.ts'
+import { inCode } from '../text.ts'
 import { json } from './bodies.ts'
+import {
+  historyOfAllNames,
+  historyOfAllParameters,
+  nextLink,
+  parseHistoryQuery,
+  searchOf,
+} from './history-query.ts'
 import { parseCount } from './list-query.ts'
 import { CACHE_CONTROL, checkIfMatch } from './list-reply.ts'
 import { nameInPath } from './parameters.ts'
@@ -30,10 +40,33 @@ const historyParameters: readonly Parameter[] = [
   },
 ]
 
-/** The changes of one record. */
+/** The changes of all records, and those of one. */
 export const history = defineResource({
-  handlers: ({ store, histories, scheduler }) => historyHandlers(store, histories, scheduler),
+  handlers: ({ store, histories, scheduler, basePath }) =>
+    historyHandlers(store, histories, scheduler, basePath),
+  /** Its answers have URLs. */
+  dependsOnBasePath: true,
   routes: [
+    {
+      method: 'GET',
+      path: '/v1/history',
+      access: 'read',
+      summary: `lists the changes of all records, newest first; optional: ${inCode(historyOfAllNames)}`,
+      answers: '200 `{"history":[…],"since":…}`, with `Link` if there are more',
+      operation: {
+        id: 'listHistory',
+        tag: 'configurations',
+        notes:
+          'With filters, the changes of records that the filters keep before or after the change. Without them, changes of many that the audit trail only counts are in it, too. Comes from the audit trail.',
+        parameters: historyOfAllParameters,
+        isConditional: true,
+        answers: {
+          200: { description: 'The changes.', headers: ['ETag', 'Link?'], content: json('HistoryOfAll') },
+        },
+        problems: ['overloaded', 'trail_unavailable'],
+      },
+      handler: 'list',
+    },
     {
       method: 'GET',
       path: '/v1/history/:name',
@@ -61,39 +94,58 @@ export function historyHandlers(
   store: ConfigurationStore,
   histories: RecordHistories,
   scheduler: Pick<Scheduler, 'once'>,
+  basePath = '',
 ) {
   const queue = createFairQueue(
     HISTORIES_AT_ONCE_MAX,
     HISTORIES_WAITING_MAX,
     'Too many histories are being read; try again later',
   )
-  return { read }
+  return { list, read }
+
+  async function list(request: Request): Promise<Reply> {
+    const asked = parseHistoryQuery(request.query, store.id, Date.now())
+    return inTurn(request, async (now, turn) => {
+      const records = asked.filter === undefined ? { leaves: [] } : store.freeze()
+      const find = (id: number) => findById(records, id)
+      const found = await histories.readAll(now, searchOf(asked), find, turn)
+      const { entries, since, next } = found
+      const link =
+        next === undefined ? {} : { Link: nextLink(`${basePath}/v1/history`, store.id, asked, next) }
+      return reply(request, `{"history":[${entries.join(',')}],"since":"${since}"}`, link)
+    })
+  }
 
   async function read(request: Request, name: string): Promise<Reply> {
     const limit = parseLimit(request.query)
+    return inTurn(request, async (now, turn) => {
+      const id = store.find(name)?.id ?? (await histories.findLastHolder(now, name, turn))
+      if (id !== undefined) return reply(request, JSON.stringify(await histories.read(now, id, limit, turn)))
+      throw new Problem('unknown_name', `No configuration is named "${name}", and none is known to have been`)
+    })
+  }
+
+  /** @param answer Gets the moment of the question: the records do not change before it waits. */
+  async function inTurn(
+    request: Request,
+    answer: (now: Asked, turn: Turn) => Promise<Reply>,
+  ): Promise<Reply> {
     await queue.enter([callerKey(request)])
     try {
-      return reply(request, JSON.stringify(await find(request, name, limit)))
+      request.signal.throwIfAborted()
+      // A large import shows in the records before the trail has heard of all its changes.
+      while (store.recent.revision < store.revision) {
+        await nextTold(store)
+        request.signal.throwIfAborted()
+      }
+      const turn = async <Result>(piece: () => Result): Promise<Result> => {
+        request.signal.throwIfAborted()
+        return scheduler.once(callerKey(request), piece)
+      }
+      return await answer({ store: store.id, revision: store.recent.changedAt }, turn)
     } finally {
       queue.leave()
     }
-  }
-
-  async function find(request: Request, name: string, limit: number) {
-    request.signal.throwIfAborted()
-    const turn = async <Result>(piece: () => Result): Promise<Result> => {
-      request.signal.throwIfAborted()
-      return scheduler.once(callerKey(request), piece)
-    }
-    // A large import shows in the records before the trail has heard of all its changes.
-    while (store.recent.revision < store.revision) {
-      await nextTold(store)
-      request.signal.throwIfAborted()
-    }
-    const asked = { store: store.id, revision: store.recent.changedAt }
-    const id = store.find(name)?.id ?? (await histories.findLastHolder(asked, name, turn))
-    if (id !== undefined) return histories.read(asked, id, limit, turn)
-    throw new Problem('unknown_name', `No configuration is named "${name}", and none is known to have been`)
   }
 }
 
@@ -114,10 +166,10 @@ function parseLimit(text: string): number {
   return limit ?? HISTORY_ENTRIES_DEFAULT
 }
 
-function reply(request: Request, body: string): Reply {
+function reply(request: Request, body: string, more: Reply['headers'] = {}): Reply {
   const etag = `"${hash('sha256', body, 'base64url').slice(0, 22)}"`
   checkIfMatch(request, etag)
-  const headers = { 'Cache-Control': CACHE_CONTROL, ETag: etag }
+  const headers = { 'Cache-Control': CACHE_CONTROL, ETag: etag, ...more }
   if (isUnchanged(request.headers['if-none-match'], etag)) return { status: 304, headers }
   return { status: 200, headers: { 'Content-Type': JSON_TYPE, ...headers }, body }
 }

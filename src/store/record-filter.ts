@@ -55,7 +55,7 @@ export function matcherOf(filter: Filter): Matcher {
 }
 
 /** Whether a filter keeps the record as it was before a change, or as it is after it. */
-export function changeMatcherOf(filter: Filter): (change: RecordChange) => boolean {
+export function changeMatcherOf(filter: Filter): (change: Pick<RecordChange, 'before' | 'after'>) => boolean {
   const matches = matcherOf(filter)
   return ({ before, after }) =>
     (after !== undefined && matches(after)) || (before !== undefined && matches(before))

@@ -5,9 +5,12 @@ import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { changesBetween } from '../../src/audit/audit-line.ts'
 import { type AuditTrail, openAuditTrail } from '../../src/audit/audit-trail.ts'
+import type { HistoryPlace } from '../../src/audit/history-walk.ts'
+import type { PastChange } from '../../src/audit/past-records.ts'
 import { createRecordHistories } from '../../src/audit/record-history.ts'
 import { auditFiles, type DataPaths, dataPaths } from '../../src/files/data-folder.ts'
 import { IMPORT_AUDITED_RECORDS_MAX } from '../../src/limits.ts'
+import type { ImportNote } from '../../src/store/authorship.ts'
 import type { Alteration, Change } from '../../src/store/change.ts'
 import { Configuration } from '../../src/store/configuration.ts'
 import { listTag } from '../../src/store/list-tag.ts'
@@ -24,6 +27,9 @@ const names = ['a', 'b', 'c"', 'd\u200f', 'e\\']
 const BIG = 10 * 1024 * 1024
 const SMALL = 1_500
 
+/** An entry of a history. */
+type Told = Record<string, unknown> & { readonly time: string }
+
 interface Made {
   readonly store: string
   readonly revision: number
@@ -31,6 +37,8 @@ interface Made {
   readonly before: Configuration | undefined
   readonly id: number
   readonly time: string
+  /** Of changes that the trail only counts. */
+  readonly counts?: ImportNote
 }
 
 type Step =
@@ -45,7 +53,7 @@ type Step =
 
 const name = fc.constantFrom(...names)
 const usual: fc.WeightedArbitrary<Step>[] = [
-  { weight: 12, arbitrary: fc.record({ put: name, port: fc.integer({ min: 1, max: 99 }) }) },
+  { weight: 12, arbitrary: fc.record({ put: name, port: fc.integer({ min: 1, max: 9 }) }) },
   { weight: 4, arbitrary: fc.record({ rename: name, to: name }) },
   { weight: 4, arbitrary: fc.record({ remove: name }) },
   { weight: 2, arbitrary: fc.record({ replace: fc.subarray(names), fillers: fc.constant(0) }) },
@@ -139,7 +147,7 @@ class World {
   #import(kept: readonly string[], fillers: number) {
     const gone = [...this.records.keys()].filter((each) => !kept.includes(each) || this.#isFiller(each))
     const removed = gone.flatMap((each) => this.#remove(each))
-    const put = kept.flatMap((each) => this.#put(each, 1 + (this.revision % 99)))
+    const put = kept.flatMap((each) => this.#put(each, 1 + (this.revision % 9)))
     this.#fillers = Array.from(
       { length: fillers },
       () => new Configuration(++this.#lastId, draft(`filler ${this.#lastId}`)),
@@ -162,6 +170,7 @@ class World {
     } as const
     for (const [i, alteration] of alterations.entries()) {
       const authorship = { actor: someone, time, ...(isImport && i === 0 ? { import: note } : {}) }
+      const isUnlisted = isImport && alterations.length > IMPORT_AUDITED_RECORDS_MAX
       const change: Change = { ...alteration, authorship }
       const before = this.#apply(alteration)
       this.revision += 1
@@ -173,6 +182,7 @@ class World {
         before,
         id: after?.id ?? assert.fail(),
         time,
+        ...(isUnlisted ? { counts: note } : {}),
       })
       this.trail.list(this.store, change, this.revision, before)
     }
@@ -205,14 +215,18 @@ class World {
   }
 }
 
-function entryOf({ change, before, time }: Made): object {
-  const who = { time, by: 'someone', kind: 'user' }
+function entryOf({ change, before, time, id }: Made): Told {
+  const who = { time, by: 'someone', kind: 'user', id, name: nameOf(change) }
   if ('add' in change)
     return { ...who, event: 'configuration_added', record: JSON.parse(change.add.json) as object }
   assert.ok(before !== undefined)
   if ('remove' in change)
     return { ...who, event: 'configuration_deleted', record: JSON.parse(before.json) as object }
   return { ...who, event: 'configuration_modified', changed: changesBetween(before, change.modify).changed }
+}
+
+function nameOf(change: Change): string {
+  return 'add' in change ? change.add.name : 'remove' in change ? change.remove : change.name
 }
 
 function namesIn({ change, before }: Made): (string | undefined)[] {
@@ -236,7 +250,7 @@ async function assertTold(world: World, limit: number, isWhole: boolean) {
     const id = holder ?? found
     if (id === undefined) continue
     const { history, since } = await histories.read(asked, id, limit, turn)
-    const changes = own.filter((made) => made.id === id).map(entryOf) as { time: string }[]
+    const changes = own.filter((made) => made.id === id).map(entryOf)
     assert.ok(history.length <= limit)
     if (history.length === limit) assert.ok(since >= (history.at(-1)?.time ?? ''))
     // In this order, and each once.
@@ -256,6 +270,52 @@ async function assertTold(world: World, limit: number, isWhole: boolean) {
   }
 }
 
+/** Asserts the same of the history of all, page by page. */
+async function assertAllTold(world: World, limit: number, isWhole: boolean, port?: number) {
+  const histories = createRecordHistories(world.paths, world.trail, createMemoryLog())
+  const asked = { store: `${world.store}-more`, revision: world.revision }
+  const turn = async <Result>(piece: () => Result) => piece()
+  const find = (id: number) => world.records.values().find((record) => record.id === id)
+  const keeps = ({ before, after }: Pick<PastChange, 'before' | 'after'>) =>
+    before?.port === port || after?.port === port
+  const expected = world.made
+    .filter(({ store }) => store === world.store)
+    .toReversed()
+    .filter(({ change, before }) => port === undefined || keeps({ before, after: recordOf(change) }))
+    .filter(({ counts }, i, all) => counts === undefined || counts !== all[i - 1]?.counts)
+    .map((made) => (made.counts === undefined || port !== undefined ? entryOf(made) : countedOf(made)))
+  const told: Told[] = []
+  let before: HistoryPlace | undefined
+  let since = ''
+  do {
+    const query = { limit, before, ...(port === undefined ? {} : { keeps }) }
+    const page = await histories.readAll(asked, query, find, turn)
+    assert.ok(page.entries.length === limit || page.next === undefined)
+    told.push(...page.entries.map((json) => JSON.parse(json) as Told))
+    before = page.next
+    since = page.since
+  } while (before !== undefined)
+  if (isWhole) return assert.deepEqual(told.map(sorted), expected.map(sorted))
+  let next = 0
+  for (const entry of told) {
+    const at = expected.findIndex(
+      (change, i) => i >= next && JSON.stringify(sorted(change)) === JSON.stringify(sorted(entry)),
+    )
+    assert.notEqual(at, -1, `${JSON.stringify(entry)} is no change, or not in its place`)
+    next = at + 1
+  }
+  const later = expected.filter(({ time }) => time > since)
+  assert.deepEqual(told.slice(0, later.length).map(sorted), later.map(sorted), `since ${since}`)
+}
+
+function recordOf(change: Change): Configuration | undefined {
+  return 'remove' in change ? undefined : 'add' in change ? change.add : change.modify
+}
+
+function countedOf({ counts, time }: Made): Told {
+  return { time, event: 'configurations_imported', by: 'someone', kind: 'user', ...counts }
+}
+
 function sorted(entry: object): object {
   return Object.fromEntries(Object.entries(entry).toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }
@@ -273,6 +333,7 @@ describe('the history of a record', () => {
         await world.open()
         for (const step of steps) await world.take(step)
         await assertTold(world, limit, true)
+        for (const port of [undefined, 1, 2]) await assertAllTold(world, limit, true, port)
         await world.close()
       },
       CASES,
@@ -298,6 +359,7 @@ describe('the history of a record', () => {
         }
         files.readBytesMax = readBytesMax
         await assertTold(world, limit, false)
+        for (const port of [undefined, 1, 2]) await assertAllTold(world, limit, false, port)
         await world.close()
       },
       CASES,

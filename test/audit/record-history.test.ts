@@ -132,10 +132,17 @@ describe('the history in a trail', () => {
       line(2, 'configuration_deleted', { ...who, command: 'import', by: 'root' }),
     ])
     const { history } = await histories.read({ store: STORE, revision: 2 }, 1, 20, atOnce)
-    const { record } = who
+    const what = { id: 1, name: 'a', record: who.record }
     assert.deepEqual(history, [
-      { time: at(2), event: 'configuration_deleted', by: 'root', kind: 'command', command: 'import', record },
-      { time: at(1), event: 'configuration_added', by: 'admin', kind: 'user', record },
+      {
+        time: at(2),
+        event: 'configuration_deleted',
+        by: 'root',
+        kind: 'command',
+        command: 'import',
+        ...what,
+      },
+      { time: at(1), event: 'configuration_added', by: 'admin', kind: 'user', ...what },
     ])
   })
 

@@ -34,6 +34,8 @@ interface History {
   readonly since: string
 }
 
+const unasked = { readAll: () => assert.fail('nobody asks for it') }
+
 /** Calls with the token of `script`. */
 async function callerOf(service: TestService) {
   const headers = { Authorization: await service.bearer() }
@@ -74,22 +76,24 @@ describe('GET /v1/history/NAME', () => {
     const { history, since } = await read('b')
     const times = history.map(({ time }) => time)
     assert.deepEqual(times, times.toSorted().reverse())
-    const by = { by: 'script', kind: 'client' }
+    const by = { by: 'script', kind: 'client', id: 1 }
     assert.deepEqual(
       history.map(({ time, ...rest }) => rest),
       [
         {
           event: 'configuration_modified',
           ...by,
+          name: 'b',
           changed: { 'labels.env': { before: 'test', after: null } },
         },
-        { event: 'configuration_modified', ...by, changed: { name: { before: 'a', after: 'b' } } },
+        { event: 'configuration_modified', ...by, name: 'a', changed: { name: { before: 'a', after: 'b' } } },
         {
           event: 'configuration_modified',
           ...by,
+          name: 'a',
           changed: { port: { before: 22, after: 23 }, 'labels.env': { before: null, after: 'test' } },
         },
-        { event: 'configuration_added', ...by, record: { id: 1, ...draft('a') } },
+        { event: 'configuration_added', ...by, name: 'a', record: { id: 1, ...draft('a') } },
       ],
     )
     assert.equal(since, history.at(-1)?.time)
@@ -314,6 +318,7 @@ describe('GET /v1/history/NAME', () => {
     let begun = 0
     let ended = 0
     const histories: RecordHistories = {
+      ...unasked,
       findLastHolder: async () => undefined,
       async read(_asked, _id, _limit, turn) {
         begun += 1
@@ -357,7 +362,7 @@ describe('GET /v1/history/NAME', () => {
     }
     const once = t.mock.fn(new Scheduler().once)
     const read = t.mock.fn(async () => ({ history: [], since: '2026-01-01T00:00:00.000Z' }))
-    const histories = { findLastHolder: async () => undefined, read }
+    const histories = { ...unasked, findLastHolder: async () => undefined, read }
     const handlers = historyHandlers(store as unknown as ConfigurationStore, histories, { once })
     const answers = [handlers.read(requestOf({}), 'a'), handlers.read(requestOf({}), 'a')]
     await turnOfEventLoop()
@@ -384,6 +389,7 @@ describe('GET /v1/history/NAME', () => {
 
     const scheduler = new Scheduler()
     const never: RecordHistories = {
+      ...unasked,
       findLastHolder: async () => undefined,
       read: () => new Promise(() => {}),
     }

@@ -1,4 +1,4 @@
-import type { HistoryEntry } from '../../audit/record-history.ts'
+import type { HistoryEntry } from '../../audit/history-entry.ts'
 import { queryOf } from '../../client/endpoint.ts'
 import { OtherAnswerError } from '../../client/refused.ts'
 import { alignColumns, linesOf } from '../../command-line/columns.ts'

@@ -1,7 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { LISTED_RANGES_MAX, ListedRanges } from '../../src/audit/trail-scan.ts'
+import { LISTED_RANGES_MAX, ListedRanges } from '../../src/audit/listed-ranges.ts'
 
 describe('ranges of listed changes', () => {
   it('grow together, in whatever order the changes come', () => {
