@@ -1,6 +1,6 @@
 import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import type { JsonDocument } from '../files/json-document.ts'
-import { followDocument, type SharedDocument } from '../files/shared-document.ts'
+import { DocumentFollower, type SharedDocument } from '../files/shared-document.ts'
 import { quoteForShell } from '../shell.ts'
 import type { Accounts } from './accounts.ts'
 import { accountsDocument, accountsMissing } from './accounts-file.ts'
@@ -67,7 +67,7 @@ function folderDocument<Content>(
         return { before, after }
       }),
     follow: (following) =>
-      followDocument({
+      new DocumentFollower({
         ...following,
         path: folder.file(dataFiles[name]),
         document,

@@ -115,7 +115,7 @@ export function followAccounts(
       return current.clients.some((client) => !client.secret.startsWith('sha256:'))
     },
     onChange: (listener) => listeners.push(listener),
-    catchUp: follower.catchUp,
+    catchUp: () => follower.catchUp(),
     async endCredentials(kind, name, generation) {
       const raised = await edit(END_CREDENTIAL, kind, name, generation, (found) =>
         raiseGeneration(found, kind, name),
@@ -138,7 +138,7 @@ export function followAccounts(
       await takeUp(what, kind, name, done.after)
       return done
     },
-    close: follower.close,
+    close: () => follower.close(),
   }
 
   /**

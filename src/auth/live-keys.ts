@@ -76,7 +76,7 @@ export function followKeys(
       if (nextEnd < Number.POSITIVE_INFINITY && nextEnd <= secondsOf(clock.now())) put(stored)
       return current.verifying
     },
-    catchUp: follower.catchUp,
+    catchUp: () => follower.catchUp(),
     close() {
       follower.close()
       return extending

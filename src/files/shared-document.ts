@@ -67,92 +67,98 @@ interface FollowOptions<Content> extends Following<Content> {
  * Polls a file that other processes replace, every CREDENTIALS_POLL_MS. An unreadable, damaged or missing file is
  * logged and changes nothing.
  */
-export function followDocument<Content>(options: FollowOptions<Content>): Follower {
-  const { path, document, name, takeUp, findFault, log, files } = options
-  let { content } = options
-  // Undefined at first, because the file may have changed since `content` was read.
-  let lookTaken: string | undefined
-  let looking: Promise<void> | undefined
-  let isClosed = false
-  let toldReason: string | undefined
+export class DocumentFollower<Content> implements Follower {
+  readonly #options: FollowOptions<Content>
+  readonly #timer: NodeJS.Timeout
+  #content: Content
+  /** How the file was when it was last read. Undefined at first: it may have changed since `content` was read. */
+  #seen: string | undefined
+  #looking: Promise<void> | undefined
+  #isClosed = false
+  /** The reason logged last. */
+  #reason: string | undefined
 
-  const timer = setInterval(() => {
-    if (looking === undefined) void begin()
-  }, CREDENTIALS_POLL_MS)
-  timer.unref()
-
-  function begin(): Promise<void> {
-    looking = look().finally(() => {
-      looking = undefined
-    })
-    return looking
+  constructor(options: FollowOptions<Content>) {
+    this.#options = options
+    this.#content = options.content
+    this.#timer = setInterval(() => {
+      if (this.#looking === undefined) void this.#begin()
+    }, CREDENTIALS_POLL_MS)
+    this.#timer.unref()
   }
 
-  async function look() {
+  async look(): Promise<void> {
+    while (this.#looking !== undefined) await this.#looking
+    await this.#begin()
+  }
+
+  catchUp(): Promise<void> | undefined {
+    return this.#isAsSeen() ? undefined : this.look()
+  }
+
+  close(): void {
+    this.#isClosed = true
+    clearInterval(this.#timer)
+  }
+
+  #begin(): Promise<void> {
+    this.#looking = this.#lookOnce().finally(() => {
+      this.#looking = undefined
+    })
+    return this.#looking
+  }
+
+  async #lookOnce() {
+    const { path, document, files } = this.#options
     let now: string | undefined
     try {
       // Before the content, so that a change in between is seen by the next poll.
-      now = await lookOf(path, files)
-      if (now === lookTaken) return
-      await compare(await document.read())
-      lookTaken = now
-      toldReason = undefined
+      now = describeStats(await ifPresent(files.stat(path)))
+      if (now === this.#seen) return
+      await this.#compare(await document.read())
+      this.#seen = now
+      this.#reason = undefined
     } catch (error) {
-      tell(String(error))
+      this.#logOnce(String(error))
       // Other errors may pass without a change of the file, so the next poll reads again.
-      if (error instanceof DamagedFileError) lookTaken = now
+      if (error instanceof DamagedFileError) this.#seen = now
     }
   }
 
   /** Logs each reason once in a row. */
-  function tell(reason: string) {
-    if (reason !== toldReason)
+  #logOnce(reason: string) {
+    const { name, log } = this.#options
+    if (reason !== this.#reason)
       log.error(`${name}_reload_failed`, { reason, in_force: `the ${name} from before` })
-    toldReason = reason
+    this.#reason = reason
   }
 
-  async function compare(changed: Content | undefined) {
+  async #compare(changed: Content | undefined) {
+    const { path, name, takeUp, findFault, log, files } = this.#options
     if (changed === undefined)
       return log.error(`${name}_missing`, { file: path, in_force: `the ${name} from before` })
-    if (isDeepStrictEqual(changed, content)) return
+    if (isDeepStrictEqual(changed, this.#content)) return
     const fault = findFault?.(changed)
     if (fault !== undefined) throw new DamagedFileError(path, 0, fault.reason, fault.advice)
     // The writer may not have synced yet; take up nothing that a crash could undo.
     await syncFolder(dirname(path), files)
-    if (isClosed) return
-    content = changed
+    if (this.#isClosed) return
+    this.#content = changed
     takeUp(changed)
   }
 
-  async function lookAnew() {
-    while (looking !== undefined) await looking
-    await begin()
-  }
-
-  function isAsTaken(): boolean {
+  #isAsSeen(): boolean {
+    const { path, files } = this.#options
     try {
-      return describeStats(files.statNow(path)) === lookTaken
+      return describeStats(files.statNow(path)) === this.#seen
     } catch {
-      // The look says why.
+      // The next reading says why.
       return false
     }
-  }
-
-  return {
-    look: lookAnew,
-    catchUp: () => (isAsTaken() ? undefined : lookAnew()),
-    close() {
-      isClosed = true
-      clearInterval(timer)
-    },
   }
 }
 
 /** Differs once the file was replaced. */
-async function lookOf(path: string, files: FileSystem): Promise<string> {
-  return describeStats(await ifPresent(files.stat(path)))
-}
-
 function describeStats(found: Stats | undefined): string {
   return found === undefined ? 'missing' : `${found.ino} ${found.mtimeMs} ${found.size}`
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { DamagedFileError } from '../../src/errors.ts'
-import { CREDENTIALS_POLL_MS, followDocument } from '../../src/files/shared-document.ts'
+import { CREDENTIALS_POLL_MS, DocumentFollower } from '../../src/files/shared-document.ts'
 import { createFailingFiles, holdUp, systemError } from '../support/failing-files.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -29,8 +29,16 @@ async function follow(t: TestContext, known: readonly string[] = ['a']) {
     },
   }
   const takeUp = (content: unknown) => takenUp.push(content)
-  const { close, look } = followDocument({ path, document, content: known, name: 'keys', takeUp, log, files })
-  t.after(close)
+  const follower = new DocumentFollower({
+    path,
+    document,
+    content: known,
+    name: 'keys',
+    takeUp,
+    log,
+    files,
+  })
+  t.after(() => follower.close())
   const looks = () => files.calls.filter((call) => call === `stat ${path}`).length
   const tick = () => t.mock.timers.tick(CREDENTIALS_POLL_MS)
   return {
@@ -39,8 +47,8 @@ async function follow(t: TestContext, known: readonly string[] = ['a']) {
     log,
     reads: () => reads,
     takenUp,
-    close,
-    lookNow: look,
+    close: () => follower.close(),
+    lookNow: () => follower.look(),
     tick,
     /** Replaces the content at once: a look that is under way must not see half of it. */
     async change(content: typeof found) {
