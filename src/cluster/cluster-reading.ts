@@ -68,85 +68,102 @@ async function readOnce(
   { signal, onForeign }: ReadingOptions,
 ): Promise<ClusterState | undefined> {
   const options = signal === undefined ? {} : { signal }
-  const found = await gateway.range({ key: keys.meta }, options)
-  const { revision } = found
-  const [metaKv] = found.kvs
-  if (metaKv === undefined) {
+  const { revision, kvs } = await gateway.range({ key: keys.meta }, options)
+  const [meta] = kvs
+  if (meta === undefined) {
     if ((await countKnown(gateway, keys, { revision }, options)) === 0) return undefined
     throw incomplete(keys, gateway)
   }
-  const meta = versioned(metaKv, parseMeta)
-  const records: Configuration[] = []
-  const nodes = new Map<string, KeyValue>()
-  const revoked: KeyValue[] = []
-  const singles = new Map<string, KeyValue>()
-  await readSlices(gateway, keys, { revision }, options, take)
-  const sequence = versioned(theOne(keys.sequence), parseSequence)
-  const changes = [...nodes.values()].map(({ modRevision }) => modRevision)
-  return {
-    meta,
-    revision,
-    index: indexOf(records, Math.max(meta.modRevision, ...changes), sequence.value),
-    sequence,
-    nodes,
-    accounts: theOne(keys.accounts),
-    signingKeys: theOne(keys.signingKeys),
-    revoked,
+  const values = new PrefixValues(gateway, keys, onForeign)
+  const parsedMeta = values.parse(meta, parseMeta)
+  await readSlices(gateway, keys, { revision }, options, (kv) => values.take(kv))
+  return values.stateAt(revision, parsedMeta)
+}
+
+/** The values of one reading of a prefix, sorted by what they are. */
+class PrefixValues {
+  readonly #gateway: Gateway
+  readonly #keys: ClusterKeys
+  readonly #onForeign: ((key: string) => void) | undefined
+  readonly #records: Configuration[] = []
+  readonly #nodes = new Map<string, KeyValue>()
+  readonly #revoked: KeyValue[] = []
+  readonly #singles = new Map<string, KeyValue>()
+
+  constructor(gateway: Gateway, keys: ClusterKeys, onForeign: ((key: string) => void) | undefined) {
+    this.#gateway = gateway
+    this.#keys = keys
+    this.#onForeign = onForeign
   }
 
-  function take(kv: KeyValue) {
+  /** @throws {ClusterRefusedError} if the record cannot be read, or the key is not connbook's. */
+  take(kv: KeyValue): void {
     const { key } = kv
-    const node = keys.nodeOf(key)
-    if (keys.isSingle(key)) singles.set(key, kv)
-    else if (node !== undefined) nodes.set(node, kv)
-    else if (keys.jtiOf(key) !== undefined) revoked.push(kv)
-    else if (keys.isKnown(key)) records.push(parseRecord(kv))
-    else if (onForeign === undefined) throw foreignKey(key, keys, gateway)
-    else onForeign(key)
+    const node = this.#keys.nodeOf(key)
+    if (this.#keys.isSingle(key)) this.#singles.set(key, kv)
+    else if (node !== undefined) this.#nodes.set(node, kv)
+    else if (this.#keys.jtiOf(key) !== undefined) this.#revoked.push(kv)
+    else if (this.#keys.isKnown(key))
+      this.#records.push(
+        this.parse(kv, (value) => parseRecordValue(this.#keys.nameOf(key) ?? '', value)).value,
+      )
+    else if (this.#onForeign === undefined) throw foreignKey(key, this.#keys, this.#gateway)
+    else this.#onForeign(key)
   }
 
-  function theOne(key: string): KeyValue {
-    const kv = singles.get(key)
-    if (kv === undefined) throw missingKey(key, gateway)
+  /** @throws {ClusterRefusedError} if `read` fails. */
+  parse<Value>(kv: KeyValue, read: (text: string) => Value): Versioned<Value> {
+    try {
+      return { value: read(kv.value), modRevision: kv.modRevision }
+    } catch (error) {
+      throw this.#refused(kv.key, error)
+    }
+  }
+
+  /** @throws {ClusterRefusedError} if a key is missing, or ids contradict each other. */
+  stateAt(revision: number, meta: Versioned<ClusterMeta>): ClusterState {
+    const sequence = this.parse(this.#single(this.#keys.sequence), parseSequence)
+    const changes = [...this.#nodes.values()].map(({ modRevision }) => modRevision)
+    return {
+      meta,
+      revision,
+      index: this.#index(Math.max(meta.modRevision, ...changes), sequence.value),
+      sequence,
+      nodes: this.#nodes,
+      accounts: this.#single(this.#keys.accounts),
+      signingKeys: this.#single(this.#keys.signingKeys),
+      revoked: this.#revoked,
+    }
+  }
+
+  #single(key: string): KeyValue {
+    const kv = this.#singles.get(key)
+    if (kv === undefined) throw missingKey(key, this.#gateway)
     return kv
   }
 
-  function versioned<Value>(kv: KeyValue, parse: (text: string) => Value): Versioned<Value> {
-    try {
-      return { value: parse(kv.value), modRevision: kv.modRevision }
-    } catch (error) {
-      throw refusedKey(kv.key, gateway, error)
-    }
-  }
-
-  function parseRecord(kv: KeyValue): Configuration {
-    try {
-      return parseRecordValue(keys.nameOf(kv.key) ?? '', kv.value)
-    } catch (error) {
-      throw refusedKey(kv.key, gateway, error)
-    }
-  }
-
-  function indexOf(records: Configuration[], changed: number, lastId: number): ConfigurationIndex {
-    records.sort((a, b) => a.id - b.id)
+  #index(changed: number, lastId: number): ConfigurationIndex {
+    const records = this.#records.sort((a, b) => a.id - b.id)
     const same = records.find(({ id }, i) => records[i - 1]?.id === id)
     if (same !== undefined)
-      throw refusedKey(
-        keys.record(same.name),
-        gateway,
+      throw this.#refused(
+        this.#keys.record(same.name),
         new SyntaxError(`another record has the id ${same.id}`),
       )
     const highest = records.at(-1)
     if (highest !== undefined && highest.id > lastId)
-      throw refusedKey(
-        keys.sequence,
-        gateway,
+      throw this.#refused(
+        this.#keys.sequence,
         new SyntaxError(`it is below the id ${highest.id} of a record`),
       )
     const index = new ConfigurationIndex()
     const jsonBytes = records.reduce((sum, record) => sum + record.jsonBytes, 0)
     index.load(records, jsonBytes, changed, lastId)
     return index
+  }
+
+  #refused(key: string, error: unknown): Error {
+    return refusedKey(key, this.#gateway, error)
   }
 }
 
