@@ -16,7 +16,7 @@ import { processMetrics, watchEventLoop } from '../src/metrics/process-metrics.t
 import { routes } from '../src/resources/routes.ts'
 import { createSubscriptions } from '../src/resources/subscriptions.ts'
 import { Scheduler } from '../src/scheduler.ts'
-import { createListener } from '../src/server/listener.ts'
+import { Listener } from '../src/server/listener.ts'
 import type { OptionSpec } from '../src/service/option-values.ts'
 import { openConfigurationStore } from '../src/storage/file/file-storage.ts'
 import { storeMetrics } from '../src/store/store-metrics.ts'
@@ -109,7 +109,7 @@ async function listFamilies(): Promise<Family[]> {
   const eventLoop = watchEventLoop()
   try {
     const app = () => ({ status: 503, headers: {} })
-    const listener = createListener({ app, scheduler: new Scheduler(), log, hasAccessLog: false })
+    const listener = new Listener({ app, scheduler: new Scheduler(), log, hasAccessLog: false })
     const store = await openConfigurationStore(dataPaths(folder), { mustExist: false, log })
     await store.close()
     return [

@@ -57,27 +57,6 @@ export type Place =
   | { readonly path: string }
   | { readonly fd: number }
 
-export interface Listener {
-  /** @returns The address listened on; undefined for a Unix socket. */
-  listen(place: Place): Promise<AddressInfo | undefined>
-  /** Listens on one more address, after `listen`. */
-  listenAlso(place: { readonly port: number; readonly host: string }): Promise<void>
-  /** Makes the owner's socket: all who connect there are the owner of the data folder. Its file goes when it closes. */
-  listenForOwner(path: string): Promise<void>
-  closeForOwner(): Promise<void>
-  /**
-   * New connections get this certificate; open ones keep theirs. TLS sessions of the old one are not resumed.
-   *
-   * @param tls The key must belong to the chain; this is not checked here.
-   * @throws {Error} if the listener speaks plain HTTP, or OpenSSL cannot use the texts; nothing has changed.
-   */
-  useCertificate(tls: TlsTexts): void
-  readonly isDraining: boolean
-  readonly metrics: readonly Family[]
-  /** Stops accepting, answers requests in flight, and destroys what is left after `timeoutMs`. */
-  drain(timeoutMs: number): Promise<void>
-}
-
 /** For browsers, answers are data: nothing in them runs or is framed, and their URL is no referrer. */
 const PROTECTIVE_HEADERS = [
   ...['X-Content-Type-Options', 'nosniff'],
@@ -89,21 +68,144 @@ const PROTECTIVE_HEADERS = [
 const TLS_HEADERS = ['Strict-Transport-Security', 'max-age=31536000']
 
 /** Turns sockets into requests, and replies into bytes. */
-export function createListener(options: ListenerOptions): Listener {
-  const { app, ownerApp = app, scheduler, log, hasAccessLog, trustedProxies, tls } = options
-  const limit = findConnectionsLimit(tls !== undefined)
-  const metrics = new RequestMetrics()
-  const cutOff = createCutOff(log, metrics)
-  const connections = new Connections(limit.connections, (quietest) =>
-    cutOff(quietest, `there are ${limit.connections} connections, and it was quiet for longest`),
-  )
+export class Listener {
+  readonly #log: Log
+  readonly #limit: ReturnType<typeof findConnectionsLimit>
+  readonly #connections: Connections
+  /** For everybody: the network, or the Unix socket of `listen`. */
+  readonly #server: Server
+  readonly #isTls: boolean
+  readonly #furtherDoors: NetServer[] = []
+  readonly #ownerServer = createHttpServer(undefined)
+  /** Address given to peers on a Unix socket; undefined on TCP. */
+  #peerAddress: string | undefined
+  #isDraining = false
+  /** In seconds since 1970; undefined over plain HTTP. */
+  #certificateEnd: number | undefined
+  readonly metrics: readonly Family[]
+
+  constructor(options: ListenerOptions) {
+    const { scheduler, log, tls } = options
+    this.#log = log
+    this.#isTls = tls !== undefined
+    this.#limit = findConnectionsLimit(this.#isTls)
+    this.#server = createHttpServer(tls)
+    this.#certificateEnd = tls && endOf(tls)
+    const metrics = new RequestMetrics()
+    const cutOff = createCutOff(log, metrics)
+    const { connections: count } = this.#limit
+    this.#connections = new Connections(count, (quietest) =>
+      cutOff(quietest, `there are ${count} connections, and it was quiet for longest`),
+    )
+    const parts = makeParts(options, this.#connections, metrics, cutOff)
+    if (tls !== undefined) beginInTurns(this.#server, scheduler)
+    this.#serve(options, parts)
+    this.#accept(parts.intake, scheduler)
+    this.metrics = [
+      ...metrics.families,
+      gauge('connbook_http_connections', 'Open connections.', () => this.#connections.count),
+      gauge(
+        'connbook_certificate_end_timestamp_seconds',
+        'When the certificate of the server ends, in seconds since 1970; none over plain HTTP.',
+        () => this.#certificateEnd,
+      ),
+    ]
+  }
+
+  get isDraining(): boolean {
+    return this.#isDraining
+  }
+
+  /** @returns The address listened on; undefined for a Unix socket. */
+  async listen(place: Place): Promise<AddressInfo | undefined> {
+    const { connections, openFiles } = this.#limit
+    if (openFiles !== undefined) this.#log.warn('connections_limited', { connections, open_files: openFiles })
+    await listening(this.#server, place)
+    const address = this.#server.address()
+    if (address !== null && typeof address === 'object') return address
+    this.#peerAddress = UNIX_PEER
+    return undefined
+  }
+
+  /** Listens on one more address, after `listen`. */
+  async listenAlso(place: { readonly port: number; readonly host: string }): Promise<void> {
+    const door = createFurtherDoor(this.#server, this.#isTls)
+    await listening(door, place)
+    this.#furtherDoors.push(door)
+  }
+
+  /** Makes the owner's socket: all who connect there are the owner of the data folder. Its file goes when it closes. */
+  async listenForOwner(path: string): Promise<void> {
+    await listening(this.#ownerServer, { path })
+  }
+
+  async closeForOwner(): Promise<void> {
+    await closed(this.#ownerServer)
+  }
+
+  /**
+   * New connections get this certificate; open ones keep theirs. TLS sessions of the old one are not resumed.
+   *
+   * @param tls The key must belong to the chain; this is not checked here.
+   * @throws {Error} if the listener speaks plain HTTP, or OpenSSL cannot use the texts; nothing has changed.
+   */
+  useCertificate(tls: TlsTexts): void {
+    replaceCertificate(this.#server, tls)
+    this.#certificateEnd = endOf(tls)
+  }
+
+  /** Stops accepting, answers requests in flight, and destroys what is left after `timeoutMs`. */
+  async drain(timeoutMs: number): Promise<void> {
+    this.#isDraining = true
+    const allClosed = Promise.all([this.#server, this.#ownerServer, ...this.#furtherDoors].map(closed))
+    const deadline = setTimeout(() => this.#connections.destroyAll(), timeoutMs)
+    await allClosed
+    clearTimeout(deadline)
+  }
+
+  /** Hands the requests of both servers to their applications. */
+  #serve({ app, ownerApp = app, hasAccessLog, trustedProxies }: ListenerOptions, parts: ListenerParts): void {
+    // What the owner's socket answers does not come over TLS.
+    const ownerParts: ListenerParts = { ...parts, fixedHeaders: PROTECTIVE_HEADERS }
+    const answerAll = createAnswering(parts, app, this.#server, hasAccessLog)
+    const answerOwner = createAnswering(ownerParts, ownerApp, this.#ownerServer, hasAccessLog)
+    const receive = createRequestOrder(parts, trustedProxies, (incoming, request, connection) => {
+      if (request.isOwner) answerOwner(incoming, request, connection)
+      else answerAll(incoming, request, connection)
+    })
+    handOver(this.#server, receive, createRawRefusals(parts))
+    handOver(this.#ownerServer, receive, createRawRefusals(ownerParts))
+  }
+
+  #accept(intake: Intake, scheduler: Pick<Scheduler, 'giveWay'>): void {
+    this.#server.on('connection', (socket: Socket) => {
+      this.#connections.add(socket, this.#peerAddress)
+      intake.add(socket)
+      scheduler.giveWay()
+    })
+    this.#server.on('secureConnection', (socket: Socket) => {
+      this.#connections.join(socket)
+      intake.add(socket)
+    })
+    this.#ownerServer.on('connection', (socket: Socket) => {
+      this.#connections.add(socket, UNIX_PEER, true)
+      intake.add(socket)
+    })
+  }
+}
+
+function makeParts(
+  { scheduler, log, tls }: ListenerOptions,
+  connections: Connections,
+  metrics: RequestMetrics,
+  cutOff: ListenerParts['cutOff'],
+): ListenerParts {
   const heldBytes = (share: Parameters<typeof shareOf>[0], what: string) =>
     new HeldBytes(shareOf(share), connections, cutOff, what)
   const waiting = heldBytes('waiting', 'requests that wait for an earlier one')
-  const intake = new Intake(connections, waiting, scheduler)
-  const parts: ListenerParts = {
+  return {
     connections,
-    intake,
+    intake: new Intake(connections, waiting, scheduler),
     metrics,
     scheduler,
     untaken: heldBytes('untaken', 'answers that nobody has taken'),
@@ -113,79 +215,6 @@ export function createListener(options: ListenerOptions): Listener {
     fixedHeaders: [...PROTECTIVE_HEADERS, ...(tls === undefined ? [] : TLS_HEADERS)],
     nameRequest: createRequestIds(),
     cutOff,
-  }
-  const ownerParts: ListenerParts = { ...parts, fixedHeaders: PROTECTIVE_HEADERS }
-  const server = createHttpServer(tls)
-  if (tls !== undefined) beginInTurns(server, scheduler)
-  const furtherDoors: NetServer[] = []
-  const ownerServer = createHttpServer(undefined)
-  const answerAll = createAnswering(parts, app, server, hasAccessLog)
-  const answerOwner = createAnswering(ownerParts, ownerApp, ownerServer, hasAccessLog)
-  const receive = createRequestOrder(parts, trustedProxies, (incoming, request, connection) => {
-    if (request.isOwner) answerOwner(incoming, request, connection)
-    else answerAll(incoming, request, connection)
-  })
-  handOver(server, receive, createRawRefusals(parts))
-  handOver(ownerServer, receive, createRawRefusals(ownerParts))
-  /** Address given to peers on a Unix socket; undefined on TCP. */
-  let peerAddress: string | undefined
-  let isDraining = false
-  let certificateEnd = tls && endOf(tls)
-  server.on('connection', (socket: Socket) => {
-    connections.add(socket, peerAddress)
-    intake.add(socket)
-    scheduler.giveWay()
-  })
-  server.on('secureConnection', (socket: Socket) => {
-    connections.join(socket)
-    intake.add(socket)
-  })
-  ownerServer.on('connection', (socket: Socket) => {
-    connections.add(socket, UNIX_PEER, true)
-    intake.add(socket)
-  })
-
-  return {
-    get isDraining() {
-      return isDraining
-    },
-    metrics: [
-      ...metrics.families,
-      gauge('connbook_http_connections', 'Open connections.', () => connections.count),
-      gauge(
-        'connbook_certificate_end_timestamp_seconds',
-        'When the certificate of the server ends, in seconds since 1970; none over plain HTTP.',
-        () => certificateEnd,
-      ),
-    ],
-    async listen(place) {
-      if (limit.openFiles !== undefined) {
-        log.warn('connections_limited', { connections: limit.connections, open_files: limit.openFiles })
-      }
-      await listening(server, place)
-      const address = server.address()
-      if (address !== null && typeof address === 'object') return address
-      peerAddress = UNIX_PEER
-      return undefined
-    },
-    async listenAlso(place) {
-      const door = createFurtherDoor(server, tls !== undefined)
-      await listening(door, place)
-      furtherDoors.push(door)
-    },
-    listenForOwner: (path) => listening(ownerServer, { path }),
-    closeForOwner: () => closed(ownerServer),
-    useCertificate(next) {
-      replaceCertificate(server, next)
-      certificateEnd = endOf(next)
-    },
-    async drain(timeoutMs) {
-      isDraining = true
-      const allClosed = Promise.all([server, ownerServer, ...furtherDoors].map(closed))
-      const deadline = setTimeout(() => connections.destroyAll(), timeoutMs)
-      await allClosed
-      clearTimeout(deadline)
-    },
   }
 }
 

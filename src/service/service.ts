@@ -22,7 +22,7 @@ import { createSubscriptions } from '../resources/subscriptions.ts'
 import { Scheduler } from '../scheduler.ts'
 import { type App, createApp, createStartingApp, STILL_READING } from '../server/app.ts'
 import type { TlsTexts } from '../server/http-server.ts'
-import { createListener } from '../server/listener.ts'
+import { Listener } from '../server/listener.ts'
 import { createTrust } from '../server/proxy-trust.ts'
 import { recordMemory } from '../store/record-room.ts'
 import { storeMetrics } from '../store/store-metrics.ts'
@@ -107,7 +107,7 @@ async function start(
   opened.defer(collectWhenIdle())
   const opening = Promise.withResolvers<Apps | undefined>()
   let apps = createStartingApps(options, opening.promise)
-  const listener = createListener({
+  const listener = new Listener({
     app: (request) => apps.all(request),
     ownerApp: (request) => apps.owner(request),
     scheduler,
@@ -218,7 +218,6 @@ async function start(
     subscriptions.close()
     return listener.drain(options.shutdownTimeoutSeconds * 1000)
   })
-  const { useCertificate } = listener
   const { failed } = state
   let stopped: Promise<void> | undefined
   return {
@@ -229,7 +228,7 @@ async function start(
     records: store.count,
     recordBytes: recordMemory(store),
     madeUp,
-    useCertificate,
+    useCertificate: (next) => listener.useCertificate(next),
     failed,
     stop: () => (stopped ??= closeAll(opened)),
   }

@@ -11,7 +11,7 @@ import { LINGER_MS, REQUEST_TIMEOUT_MS } from '../../src/limits.ts'
 import { Scheduler } from '../../src/scheduler.ts'
 import { problemReply } from '../../src/server/app.ts'
 import { HALF_CLOSED_PROBE_MS } from '../../src/server/gone-signal.ts'
-import { createListener, type ListenerOptions } from '../../src/server/listener.ts'
+import { Listener, type ListenerOptions } from '../../src/server/listener.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { holdTurns } from '../support/held-turns.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
@@ -54,7 +54,7 @@ async function setUp(
     const body = Array.from({ length: PIECES }, () => 'x'.repeat(READ_BYTES_MAX)).values()
     return { status: 200, headers: { 'Content-Length': String(PIECES * READ_BYTES_MAX) }, body }
   }
-  const listener = createListener({
+  const listener = new Listener({
     app,
     scheduler,
     log: createMemoryLog(),

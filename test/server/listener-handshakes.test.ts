@@ -6,7 +6,7 @@ import { connect, type Socket } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { textReply } from '../../src/http/message.ts'
-import { createListener } from '../../src/server/listener.ts'
+import { Listener } from '../../src/server/listener.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { holdTurns } from '../support/held-turns.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
@@ -14,7 +14,7 @@ import { createMemoryLog } from '../support/memory-log.ts'
 /** A listener for TLS whose turns the test gives. */
 async function setUp(t: TestContext) {
   const { scheduler, takeTurns, callers, waiting } = holdTurns()
-  const listener = createListener({
+  const listener = new Listener({
     app: () => textReply(200, ''),
     scheduler,
     log: createMemoryLog(),

@@ -6,7 +6,7 @@ import { describe, it, type TestContext } from 'node:test'
 import type { Reply, Request } from '../../src/http/message.ts'
 import { Scheduler } from '../../src/scheduler.ts'
 import type { TlsTexts } from '../../src/server/http-server.ts'
-import { createListener } from '../../src/server/listener.ts'
+import { Listener } from '../../src/server/listener.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { eventually } from '../support/eventually.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
@@ -15,9 +15,10 @@ import { formatRequest, sendRaw } from '../support/raw-http.ts'
 /** A listener whose replies come from the test. */
 async function listen(t: TestContext, app: (request: Request) => Reply | Promise<Reply>, tls?: TlsTexts) {
   const log = createMemoryLog()
-  const { listen, drain } = createListener({ app, scheduler: new Scheduler(), log, hasAccessLog: false, tls })
+  const listener = new Listener({ app, scheduler: new Scheduler(), log, hasAccessLog: false, tls })
+  const drain = (timeoutMs: number) => listener.drain(timeoutMs)
   t.after(() => drain(0))
-  const { port = 0 } = (await listen({ port: 0, host: '127.0.0.1' })) ?? {}
+  const { port = 0 } = (await listener.listen({ port: 0, host: '127.0.0.1' })) ?? {}
   return { url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`, port, drain, log }
 }
 

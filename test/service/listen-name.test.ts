@@ -6,7 +6,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { parseCommandLine } from '../../src/command-line/command-line.ts'
 import { serverFlags } from '../../src/command-line/options.ts'
 import { Scheduler } from '../../src/scheduler.ts'
-import { createListener } from '../../src/server/listener.ts'
+import { Listener } from '../../src/server/listener.ts'
 import { ListenError, listen } from '../../src/service/listen.ts'
 import { freePort } from '../support/free-port.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
@@ -17,7 +17,7 @@ const ELSEWHERE = '192.0.2.1'
 /** Listens on a name that has these addresses. */
 async function listenOn(t: TestContext, addresses: readonly string[], wantedPort = '0') {
   const app = () => ({ status: 204, headers: {} })
-  const listener = createListener({
+  const listener = new Listener({
     ...{ app, scheduler: new Scheduler(), log: createMemoryLog(), hasAccessLog: false },
   })
   t.after(() => listener.drain(0))
