@@ -3,12 +3,14 @@ import type { Api } from './api.ts'
 import type { Configuration } from './configuration.ts'
 import type { Notices } from './notices.ts'
 import type { Session } from './session.ts'
+import type { Undo } from './undo.ts'
 
 /** What every part of the page works with. */
 export interface App {
   readonly api: Api
   readonly session: Session
   readonly notices: Notices
+  readonly undo: Undo
   readonly live: ChangeSource
   readonly address: Address
   /** Those of the list, as it was shown last. */

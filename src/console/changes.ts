@@ -17,6 +17,25 @@ export function changesIn(
   return { ...Object.fromEntries(fields), ...(patch.length > 0 ? { labels: Object.fromEntries(patch) } : {}) }
 }
 
+/** Whether nothing has to be sent so that the record gets the values. */
+export function isSame(
+  one: Readonly<Record<string, unknown>> & { readonly labels?: Labels },
+  other: Configuration,
+): boolean {
+  return Object.keys(changesIn({ ...one, labels: one.labels ?? {} }, other)).length === 0
+}
+
+/** What a change gives to each record: fields, and labels of which null removes one. */
+export interface Patch extends Partial<Readonly<Record<Exclude<FieldName, 'name'>, unknown>>> {
+  readonly labels?: Readonly<Record<string, string | null>>
+}
+
+/** The record as it is after the change, which must be valid. */
+export function patched(record: Configuration, { labels = {}, ...fields }: Patch): Configuration {
+  const merged = Object.entries({ ...record.labels, ...labels }).filter(([, value]) => value !== null)
+  return { ...record, ...fields, labels: Object.fromEntries(merged) } as Configuration
+}
+
 /** One field or label in two versions; what a version does not have is undefined. */
 export interface FieldPair {
   readonly field: string

@@ -50,3 +50,8 @@ function niceStep(rough: number): number {
 export function grouped(count: number): string {
   return count.toLocaleString('en')
 }
+
+/** "1 record", "12,345 records". */
+export function recordCount(count: number): string {
+  return `${grouped(count)} ${count === 1 ? 'record' : 'records'}`
+}

@@ -7,7 +7,12 @@ const others: readonly Pick<KeyCommand, 'keys' | 'help'>[] = [
   { keys: ['Enter'], help: 'open the record' },
   { keys: ['Esc'], help: 'close a dialogue' },
 ]
-const names: Readonly<Record<string, string>> = { ArrowDown: '↓', ArrowUp: '↑', Escape: 'Esc' }
+const names: Readonly<Record<string, string>> = {
+  ArrowDown: '↓',
+  ArrowUp: '↑',
+  Escape: 'Esc',
+  X: 'Shift + x',
+}
 
 /** A single key, and what it does. */
 export interface KeyCommand {

@@ -14,6 +14,7 @@ import { RecordList } from './record-list.ts'
 import { RecordView } from './record-view.ts'
 import { Session } from './session.ts'
 import { StatusView } from './status-view.ts'
+import { Undo } from './undo.ts'
 import { upload } from './upload.ts'
 
 const main = element('main', { id: 'main', tabindex: -1 })
@@ -26,7 +27,7 @@ const broken = element(
 const offline = element('p', { class: 'offline', role: 'alert', hidden: true }, 'Cannot reach the server.')
 const session: Session = new Session(() => {
   menu.update()
-  for (const part of [...Object.values(parts), record]) part.takeSession?.()
+  for (const part of [...Object.values(parts), record, undo]) part.takeSession?.()
 })
 const api: Api = new Api(
   new URL('../', document.baseURI),
@@ -52,6 +53,9 @@ const app: App = {
   session,
   notices,
   live,
+  get undo() {
+    return undo
+  },
   get address() {
     return parseAddress(location.search)
   },
@@ -67,6 +71,7 @@ const app: App = {
   },
   refresh: () => shown?.refresh?.(),
 }
+const undo = new Undo(app)
 const list = new RecordList(app, {
   begin: (tag) => live.begin(tag),
   add: () => openNewRecord(app),
@@ -89,6 +94,12 @@ const keys: readonly KeyCommand[] = [
   { keys: ['n'], help: 'add a record', run: addRecord },
   { keys: ['j', 'ArrowDown'], help: 'next record', run: () => shown === list && list.moveFocus(1) },
   { keys: ['k', 'ArrowUp'], help: 'previous record', run: () => shown === list && list.moveFocus(-1) },
+  { keys: ['x'], help: 'select the record', run: () => shown === list && list.toggleFocused(false) },
+  {
+    keys: ['X'],
+    help: 'select all from the last one to this one',
+    run: () => shown === list && list.toggleFocused(true),
+  },
   { keys: ['e'], help: 'edit the record', run: () => shown === record && record.edit() },
   { keys: ['Escape'], help: 'back to the list', run: showList },
   { keys: ['?'], help: 'show the keys', run: showKeys },

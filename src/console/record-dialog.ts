@@ -1,6 +1,6 @@
 import { Refusal } from './api.ts'
 import type { App } from './app.ts'
-import { changesIn } from './changes.ts'
+import { changesIn, isSame } from './changes.ts'
 import {
   type Configuration,
   configurationPath,
@@ -160,8 +160,4 @@ class RecordEdit {
 /** The labels that a form offers. */
 function suggestedBy({ listed }: App): readonly Labels[] {
   return listed.map(({ labels = {} }) => labels)
-}
-
-function isSame(one: FormValues | Configuration, other: Configuration): boolean {
-  return Object.keys(changesIn({ ...one, labels: one.labels ?? {} }, other)).length === 0
 }

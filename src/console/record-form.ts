@@ -175,13 +175,13 @@ export class RecordForm {
   }
 }
 
-/** Each text once. */
-function optionsOf(texts: readonly string[]): HTMLOptionElement[] {
+/** An option for each text, once. */
+export function optionsOf(texts: readonly string[]): HTMLOptionElement[] {
   return [...new Set(texts)].sort().map((value) => element('option', { value }))
 }
 
 /** Null stands for nothing where a record may do without. */
-function readTyped(field: Field, typed: string): unknown {
+export function readTyped(field: Field, typed: string): unknown {
   if (typed === '' && field.isOptional) return null
   const text = field.isNumber ? typed.trim() : typed
   return field.isNumber && /^(0|[1-9]\d{0,8})$/.test(text) ? Number(text) : text

@@ -4,11 +4,13 @@ import type { App, ViewPart } from './app.ts'
 import { type Configuration, configurationsIn, fieldNames, ofFields } from './configuration.ts'
 import { button, element, setText } from './element.ts'
 import { grouped } from './figure-text.ts'
+import { ListFilters } from './list-filters.ts'
+import { ListPages, lastPageOf } from './list-pages.ts'
+import { ListSelection } from './list-selection.ts'
 import { ListState } from './list-state.ts'
 import { mark } from './mark.ts'
 import { RecordRow } from './record-row.ts'
 import { SearchBox } from './search-box.ts'
-import { shown } from './shown-text.ts'
 
 /** How long nothing is said of a list that is on its way. */
 const QUIET_MS = 300
@@ -42,9 +44,10 @@ export class RecordList implements ViewPart {
   readonly #table: HTMLTableElement
   readonly #count = element('p', { class: 'count', 'aria-live': 'polite' })
   readonly #export = element('a', { class: 'export' }, 'Export these')
-  readonly #filters = element('ul', { class: 'filters', 'aria-label': 'Filters' })
+  readonly #filters: ListFilters
+  readonly #selection: ListSelection
   readonly #state: ListState
-  readonly #pages = element('nav', { class: 'pages', 'aria-label': 'Pages' })
+  readonly #pages: ListPages
   readonly #add: HTMLButtonElement
   #address: Address | undefined
   #reading: AbortController | undefined
@@ -58,7 +61,10 @@ export class RecordList implements ViewPart {
   constructor(app: App, actions: RecordActions) {
     this.#app = app
     this.#actions = actions
+    this.#filters = new ListFilters(app)
+    this.#selection = new ListSelection(app)
     this.#state = new ListState(app, { add: actions.add, refresh: () => this.refresh() })
+    this.#pages = new ListPages(app)
     this.search = new SearchBox((q, isTyping) => app.go({ q, page: 0 }, isTyping ? 'replace' : 'push'))
     this.#add = button('Add', actions.add, {
       class: 'primary',
@@ -75,6 +81,7 @@ export class RecordList implements ViewPart {
         element(
           'tr',
           {},
+          this.#selection.heading,
           ...fieldNames.map((field) => this.#headings[field]),
           element('th', { scope: 'col', class: 'labels' }, 'Labels'),
           element('th', { scope: 'col', class: 'actions' }, element('span', { class: 'unseen' }, 'Copy')),
@@ -98,10 +105,11 @@ export class RecordList implements ViewPart {
       'section',
       { 'aria-label': 'Records' },
       element('div', { class: 'bar' }, this.search.dom, this.#count, this.#export, this.#add),
-      this.#filters,
+      this.#filters.dom,
+      this.#selection.bar,
       this.#table,
       this.#state.dom,
-      this.#pages,
+      this.#pages.dom,
     )
   }
 
@@ -110,7 +118,9 @@ export class RecordList implements ViewPart {
     this.#address = address
     this.search.update(address.q)
     this.#showOrder(address)
-    this.#showFilters(address)
+    this.#export.hidden = address.q === '' && address.filters.length === 0
+    this.#export.href = this.#app.linkTo({ view: 'exchange', page: 0 })
+    this.#filters.update(address)
     for (const row of this.#rows.values()) row.updateLinks()
     if (before === undefined || listPath(before) !== listPath(address)) {
       this.#tag = undefined
@@ -121,6 +131,7 @@ export class RecordList implements ViewPart {
 
   takeSession(): void {
     this.#add.hidden = !this.#app.session.mayWrite
+    this.#selection.takeSession()
     if (this.#address !== undefined && this.#tag !== undefined) this.#showState(this.#address)
   }
 
@@ -160,6 +171,20 @@ export class RecordList implements ViewPart {
     return next !== undefined
   }
 
+  /**
+   * Selects the record whose row has the focus, or not any longer.
+   *
+   * @param isStretch Whether all rows from the last one to this one get the same.
+   */
+  toggleFocused(isStretch: boolean): boolean {
+    const row = [...this.#rows.values()].find(({ dom }) => dom.contains(document.activeElement))
+    if (row === undefined || !this.#app.session.mayWrite) return false
+    row.box.dispatchEvent(new MouseEvent('click', { shiftKey: isStretch }))
+    return true
+  }
+
+  readonly #toggle = (row: RecordRow, isStretch: boolean) => this.#selection.toggle(row, isStretch)
+
   /** An answer that comes after the next question is dropped. */
   async #read(address: Address, tag: string | undefined): Promise<void> {
     this.#reading?.abort()
@@ -187,8 +212,9 @@ export class RecordList implements ViewPart {
       }
       this.#total = Number(answer.headers.get('X-Total-Count'))
       // Others have removed the page, or somebody has typed its number.
-      if (address.page > this.#lastPage) {
-        if (this.dom.isConnected) this.#app.go({ page: this.#lastPage }, 'replace')
+      const lastPage = lastPageOf(this.#total)
+      if (address.page > lastPage) {
+        if (this.dom.isConnected) this.#app.go({ page: lastPage }, 'replace')
         return
       }
       this.#tag = tagIn(answer)
@@ -217,7 +243,7 @@ export class RecordList implements ViewPart {
     this.#rows.clear()
     for (const configuration of configurations) {
       const known = gone.get(configuration.id)
-      const row = known ?? new RecordRow(this.#app, configuration)
+      const row = known ?? new RecordRow(this.#app, configuration, this.#toggle)
       // Others only moved here from another page.
       if (known === undefined && isSamePage && configuration.id >= this.#addedFrom) mark(row.dom, 'added')
       known?.update(configuration)
@@ -259,29 +285,6 @@ export class RecordList implements ViewPart {
     }
   }
 
-  #showFilters({ q, filters }: Address) {
-    this.#export.hidden = q === '' && filters.length === 0
-    this.#export.href = this.#app.linkTo({ view: 'exchange', page: 0 })
-    this.#filters.hidden = filters.length === 0
-    this.#filters.replaceChildren(
-      ...filters.map(([name, value], place) => {
-        const others = filters.filter((_, other) => other !== place)
-        const link = this.#app.linkTo({ filters: others, page: 0 })
-        return element(
-          'li',
-          {},
-          `${name}: `,
-          shown(value),
-          element('a', { href: link, 'aria-label': `Remove the filter ${name}: ${value}` }, '×'),
-        )
-      }),
-    )
-  }
-
-  get #lastPage() {
-    return Math.max(0, Math.ceil(this.#total / PAGE_RECORDS) - 1)
-  }
-
   #showState(address: Address) {
     const { page, q, filters } = address
     const total = this.#total
@@ -298,15 +301,8 @@ export class RecordList implements ViewPart {
     )
     this.#table.hidden = this.#rows.size === 0
     this.#state.show(address, this.#rows.size === 0)
-    const lastPage = this.#lastPage
-    this.#pages.hidden = lastPage === 0
-    this.#pages.replaceChildren(
-      this.#pageLink('First', 0, page > 0),
-      this.#pageLink('Previous', page - 1, page > 0),
-      element('span', {}, `Page ${grouped(page + 1)} of ${grouped(lastPage + 1)}`),
-      this.#pageLink('Next', page + 1, page < lastPage),
-      this.#pageLink('Last', lastPage, page < lastPage),
-    )
+    this.#pages.update(page, total)
+    this.#selection.show({ address, rows: [...this.#rows.values()], total })
   }
 
   /** Tries again by itself while nobody does. */
@@ -314,11 +310,6 @@ export class RecordList implements ViewPart {
     const seconds = retryAfterOf(error)
     if (seconds !== undefined) this.#retry = setTimeout(() => this.refresh(), seconds * 1_000)
     this.#state.showError(error)
-  }
-
-  #pageLink(label: string, page: number, isThere: boolean): HTMLAnchorElement {
-    if (isThere) return element('a', { href: this.#app.linkTo({ page }) }, label)
-    return element('a', { role: 'link', 'aria-disabled': 'true', tabindex: -1 }, label)
   }
 
   #dim(isLate: boolean) {

@@ -13,19 +13,29 @@ export class RecordRow {
   readonly dom: HTMLTableRowElement
   /** Its first control: leads to the record. */
   readonly opener = element('a', { class: 'opener' })
+  /** Says whether the record is selected. */
+  readonly box: HTMLInputElement
+  readonly #select: HTMLElement
   readonly #app: App
   readonly #cells = ofFields(({ name }) => element('td', { class: name }))
   readonly #labels = element('td', { class: 'labels' })
   #configuration: Configuration
 
-  constructor(app: App, configuration: Configuration) {
+  /** @param toggle Called when a person has used the box; with Shift for all rows from the last one to this one. */
+  constructor(app: App, configuration: Configuration, toggle: (row: RecordRow, isStretch: boolean) => void) {
     this.#app = app
     this.#configuration = configuration
+    this.box = element('input', {
+      type: 'checkbox',
+      click: (event) => toggle(this, event instanceof MouseEvent && event.shiftKey),
+    })
+    this.#select = element('td', { class: 'select', hidden: true }, this.box)
     this.#cells.name.append(this.opener)
     const copy = copyButton(app, copyIcon(), () => this.#findLine(), 'the line to connect with')
     this.dom = element(
       'tr',
       {},
+      this.#select,
       ...fieldNames.map((field) => this.#cells[field]),
       this.#labels,
       element('td', { class: 'actions' }, copy),
@@ -35,6 +45,13 @@ export class RecordRow {
 
   get configuration(): Configuration {
     return this.#configuration
+  }
+
+  /** Shows whether it is selected, to people who can select it. */
+  select(canBe: boolean, isSelected: boolean): void {
+    this.#select.hidden = !canBe
+    this.box.checked = isSelected
+    this.dom.toggleAttribute('data-selected', isSelected)
   }
 
   /** Marks the row for a moment if the record differs. */
@@ -67,6 +84,7 @@ export class RecordRow {
   }
 
   #fill() {
+    this.box.setAttribute('aria-label', `Select ${this.#configuration.name}`)
     for (const field of fieldNames) {
       const cell = field === 'name' ? this.opener : this.#cells[field]
       cell.replaceChildren(shown(String(this.#configuration[field] ?? '')))

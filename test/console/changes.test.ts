@@ -1,7 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { changesIn } from '../../src/console/changes.ts'
+import { changesIn, isSame, patched } from '../../src/console/changes.ts'
 
 const before = {
   id: 7,
@@ -36,5 +36,19 @@ describe('what the console sends of a changed record', () => {
     const { labels: _, ...bare } = before
     assert.deepEqual(changesIn({ ...same, labels: {} }, bare), {})
     assert.deepEqual(changesIn({ ...same, labels: { toString: '1' } }, bare), { labels: { toString: '1' } })
+  })
+})
+
+describe('what a change of many makes of a record', () => {
+  it('is its fields, and the labels that it sets or removes', () => {
+    const after = patched(before, { port: 1, labels: { a: null, c: '' } })
+    assert.deepEqual(after, { ...before, port: 1, labels: { b: '2', c: '' } })
+    assert.equal(isSame(after, before), false)
+  })
+
+  it('is the same record if it says so already', () => {
+    const { labels: _, ...bare } = before
+    assert.equal(isSame(patched(before, { port: 5432, labels: { a: '1', x: null } }), before), true)
+    assert.equal(isSame(patched(bare, { labels: { x: null } }), bare), true)
   })
 })

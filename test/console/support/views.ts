@@ -51,6 +51,21 @@ export const views: Record<string, View> = {
     await page.getByRole('link', { name: 'env=prod' }).first().click()
     await page.getByRole('list', { name: 'Filters' }).waitFor()
   },
+  selected: async (page) => {
+    await selectPage(page)
+  },
+  'change-many': async (page) => {
+    await openSelected(page, 'Change')
+  },
+  'label-many': async (page) => {
+    await openSelected(page, 'Label')
+  },
+  'delete-many': async (page) => {
+    await openSelected(page, 'Delete')
+  },
+  'export-selected': async (page) => {
+    await openSelected(page, 'Export')
+  },
   add: async (page) => {
     await page.getByRole('button', { name: 'Add', exact: true }).click()
     await page.getByRole('dialog').waitFor()
@@ -95,6 +110,17 @@ export const views: Record<string, View> = {
 }
 
 type View = (page: Page) => Promise<void>
+
+async function selectPage(page: Page): Promise<void> {
+  await page.getByRole('checkbox', { name: 'Select all on this page' }).check()
+  await page.getByText(/^\d+ selected$/).waitFor()
+}
+
+async function openSelected(page: Page, word: string): Promise<void> {
+  await selectPage(page)
+  await page.getByRole('button', { name: word, exact: true }).click()
+  await page.getByText(/^This [a-z]+ \d+ records/).waitFor()
+}
 
 async function openLongRecord(page: Page): Promise<void> {
   await page.getByRole('link', { name: /^a name of many words/ }).click()
