@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
+import type { AuditTrail } from '../audit/audit-trail.ts'
 import { openClockFloor } from '../auth/clock.ts'
 import { writeInitialCredentials } from '../auth/initial-credentials.ts'
 import { prepareKeys, secondsOf } from '../auth/key-rotation.ts'
 import { createKey } from '../auth/keys.ts'
 import { accessCluster, type ClusterAccess } from '../cluster/cluster-access.ts'
-import { clusterCredentials, clusterDocuments } from '../cluster/cluster-documents.ts'
+import { type ClusterDocuments, clusterCredentials, clusterDocuments } from '../cluster/cluster-documents.ts'
 import { emptyNow } from '../cluster/cluster-error.ts'
 import { createMeta, raiseEpoch, storeIdOf } from '../cluster/cluster-meta.ts'
 import { type ClusterState, readCluster } from '../cluster/cluster-reading.ts'
@@ -18,7 +19,7 @@ import type { WatchEvent } from '../cluster/messages.ts'
 import { listMissed } from '../cluster/missed-changes.ts'
 import { watchNodeKeys } from '../cluster/node-entry.ts'
 import { RevokedKeys } from '../cluster/revoked-keys.ts'
-import { checkNoState, keepStoreOf, nodeOf } from '../folder/node-folder.ts'
+import { checkNoState, type FolderNode, keepStoreOf, nodeOf } from '../folder/node-folder.ts'
 import type { Log } from '../log.ts'
 import { type FirstAccounts, givenVariables, makeFirstAccounts, readFirstStartValues } from './first-start.ts'
 import type { OpenedState, StateParts } from './folder-state.ts'
@@ -36,57 +37,39 @@ export { accessCluster }
  * @throws {UsageError} {FolderRefusedError} {ClusterRefusedError} {EtcdError} if waiting would not help.
  */
 export async function openClusterState(
-  { folder, environment, audit, log, scheduler, ttlSeconds, makeClock, signal, opened }: StateParts,
+  parts: StateParts,
   access: ClusterAccess,
   maxStalenessMs: number,
 ): Promise<OpenedState> {
+  const { folder, environment, audit, log, scheduler, ttlSeconds, makeClock, signal, opened } = parts
   const { gateway, keys } = access
   opened.defer(() => gateway.close())
   await checkNoState(folder)
   const own = await nodeOf(folder)
-  const identity = { node: own.id, start: randomBytes(6).toString('hex') }
   const floor = await openClockFloor(folder, { log, ...(makeClock ? { makeClock } : {}) })
   const now = () => secondsOf(floor.clock.now())
-
-  let first: Promise<NewStore & { readonly made: FirstAccounts }> | undefined
-  const found = await persistently(log, signal, () =>
-    startCluster(access, () => {
-      first ??= makeFirst()
-      return first
-    }),
-  )
-  const tried = await first
-  // An attempt whose answer was lost may have been the one that was done.
-  const made = tried?.meta.store === found.meta.value.store ? tried.made : undefined
-  // Another node was faster.
-  if (tried !== undefined && made === undefined) await writeInitialCredentials(folder, {})
+  const { found, made } = await findOrMake(parts, access, own, now)
   const { store: storeId } = found.meta.value
-  if (own.store !== undefined && own.store !== storeId)
-    log.warn('cluster_store_changed', { endpoint: gateway.endpoint, prefix: keys.prefix })
-  if (own.store !== storeId) await keepStoreOf(folder, own, storeId)
-  const { state, listedAfter } = await persistently(log, signal, () => completeTrail(found))
+  const { state, listedAfter } = await persistently(log, signal, () =>
+    completeTrail(audit, log, access, found),
+  )
   const documents = clusterDocuments(access)
   documents.accounts.load(state.accounts)
   documents.keys.load(state.signingKeys)
-  let { epoch } = state.meta.value
   const storedKeys = await persistently(log, signal, () => prepareKeys(documents.keys, ttlSeconds, now()))
   const revocations = new EtcdRevocations(new RevokedKeys(gateway, keys), floor)
   opened.defer(() => revocations.close())
   revocations.load(state.revoked)
   const { promise: failed, resolve: fail } = Promise.withResolvers<Error>()
+  const identity = { node: own.id, start: randomBytes(6).toString('hex') }
   const { store, follower, close } = openCluster({
-    gateway,
-    keys,
-    state,
-    identity,
-    log,
-    scheduler,
+    ...{ gateway, keys, state, identity, log, scheduler, fail },
     trail: audit,
-    owners: [{ take, replace }],
-    fail,
+    owners: [new CredentialFollower(documents, revocations, state.meta.value.epoch)],
   })
   opened.defer(close)
   opened.defer(watchNodeKeys(gateway, keys, log, () => floor.clock.now()))
+  const lastCheck = () => `The last good check of etcd was ${secondsOf(follower.checkAgeMs)} s ago`
   return {
     store,
     cookieId: storeId,
@@ -97,40 +80,44 @@ export async function openClusterState(
     madeUp: made?.madeUp,
     ignored: made === undefined ? givenVariables(environment) : made.ignored,
     listedAfter,
-    whyNotWritable: () =>
-      store.isWritable
-        ? undefined
-        : `The last good check of etcd was ${secondsOf(follower.checkAgeMs)} s ago; the log says more`,
+    whyNotWritable: () => (store.isWritable ? undefined : `${lastCheck()}; the log says more`),
     guard: {
-      whyNotReadable: () =>
-        follower.checkAgeMs <= maxStalenessMs
-          ? undefined
-          : `The last good check of etcd was ${secondsOf(follower.checkAgeMs)} s ago`,
+      whyNotReadable: () => (follower.checkAgeMs <= maxStalenessMs ? undefined : lastCheck()),
       catchUp: () => store.catchUp(),
     },
     failed,
   }
+}
 
-  function take(_: number, events: readonly WatchEvent[]) {
-    for (const event of events) {
-      documents.accounts.take(event)
-      documents.keys.take(event)
-    }
-    revocations.take(events)
-  }
-
-  function replace(next: ClusterState) {
-    const hasSamePast = next.meta.value.epoch === epoch
-    epoch = next.meta.value.epoch
-    // The reading may have begun before the last change of this node.
-    for (const [document, kv] of [
-      [documents.accounts, next.accounts],
-      [documents.keys, next.signingKeys],
-    ] as const)
-      if (hasSamePast) document.takeNewer(kv)
-      else document.load(kv)
-    revocations.load(next.revoked)
-  }
+/**
+ * Reads the store below the prefix, and makes it first if there is nothing. The folder keeps which store it is.
+ *
+ * @returns `made` is what this node has made; undefined if the store was there, or another node was faster.
+ */
+async function findOrMake(
+  { folder, environment, log, ttlSeconds, signal }: StateParts,
+  access: ClusterAccess,
+  own: FolderNode,
+  now: () => number,
+): Promise<{ found: ClusterState; made: FirstAccounts | undefined }> {
+  const { gateway, keys } = access
+  let first: Promise<NewStore & { readonly made: FirstAccounts }> | undefined
+  const found = await persistently(log, signal, () =>
+    startCluster(access, () => {
+      first ??= makeFirst()
+      return first
+    }),
+  )
+  const tried = await first
+  const { store } = found.meta.value
+  // An attempt whose answer was lost may have been the one that was done.
+  const made = tried?.meta.store === store ? tried.made : undefined
+  // Another node was faster.
+  if (tried !== undefined && made === undefined) await writeInitialCredentials(folder, {})
+  if (own.store !== undefined && own.store !== store)
+    log.warn('cluster_store_changed', { endpoint: gateway.endpoint, prefix: keys.prefix })
+  if (own.store !== store) await keepStoreOf(folder, own, store)
+  return { found, made }
 
   async function makeFirst() {
     if (own.store !== undefined) throw emptyNow(keys, gateway, folder.path)
@@ -139,23 +126,64 @@ export async function openClusterState(
     await writeInitialCredentials(folder, made.madeUp)
     return { meta: createMeta(), accounts: made.accounts, keys: [createKey(now(), ttlSeconds)], made }
   }
+}
 
-  /** Lists what has changed since this node ran last; if etcd was restored since then, all tags are new. */
-  async function completeTrail(read: ClusterState): Promise<{ state: ClusterState; listedAfter?: number }> {
-    const listed = (await audit.listed())(storeIdOf(read.meta.value))
-    if (listed === undefined) return { state: read }
-    const { revision } = read.index
-    if (listed.highest > revision) {
-      await raiseEpoch(gateway, keys, read.meta, 0)
-      const next = await readCluster(gateway, keys)
-      if (next === undefined) throw new Error('the prefix has become empty')
-      return { state: next }
+/** Lists what has changed since this node ran last; if etcd was restored since then, all tags are new. */
+async function completeTrail(
+  audit: AuditTrail,
+  log: Log,
+  { gateway, keys }: ClusterAccess,
+  read: ClusterState,
+): Promise<{ state: ClusterState; listedAfter?: number }> {
+  const listed = (await audit.listed())(storeIdOf(read.meta.value))
+  if (listed === undefined) return { state: read }
+  const { revision } = read.index
+  if (listed.highest > revision) {
+    await raiseEpoch(gateway, keys, read.meta, 0)
+    const next = await readCluster(gateway, keys)
+    if (next === undefined) throw new Error('the prefix has become empty')
+    return { state: next }
+  }
+  const missed = { store: storeIdOf(read.meta.value), after: listed.highest, upTo: revision }
+  if (listed.highest === revision || (await listMissed(gateway, keys, audit, missed)))
+    return { state: read, listedAfter: listed.highest }
+  log.warn('cluster_changes_not_audited', { after: listed.highest, up_to: revision })
+  return { state: read }
+}
+
+/** Takes over what other nodes change of accounts, keys and revocations. */
+class CredentialFollower {
+  readonly #documents: ClusterDocuments
+  readonly #revocations: EtcdRevocations
+  #epoch: number
+
+  constructor(documents: ClusterDocuments, revocations: EtcdRevocations, epoch: number) {
+    this.#documents = documents
+    this.#revocations = revocations
+    this.#epoch = epoch
+  }
+
+  take(_revision: number, events: readonly WatchEvent[]): void {
+    const { accounts, keys } = this.#documents
+    for (const event of events) {
+      accounts.take(event)
+      keys.take(event)
     }
-    const missed = { store: storeIdOf(read.meta.value), after: listed.highest, upTo: revision }
-    if (listed.highest === revision || (await listMissed(gateway, keys, audit, missed)))
-      return { state: read, listedAfter: listed.highest }
-    log.warn('cluster_changes_not_audited', { after: listed.highest, up_to: revision })
-    return { state: read }
+    this.#revocations.take(events)
+  }
+
+  replace(next: ClusterState): void {
+    const hasSamePast = next.meta.value.epoch === this.#epoch
+    this.#epoch = next.meta.value.epoch
+    const { accounts, keys } = this.#documents
+    // The reading may have begun before the last change of this node.
+    for (const [document, kv] of [
+      [accounts, next.accounts],
+      [keys, next.signingKeys],
+    ] as const)
+      if (hasSamePast) document.takeNewer(kv)
+      else document.load(kv)
+    this.#revocations.load(next.revoked)
   }
 }
 
