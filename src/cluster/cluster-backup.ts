@@ -6,6 +6,7 @@ import type { Configuration } from '../store/configuration.ts'
 import type { ClusterAccess } from './cluster-access.ts'
 import { clusterDocuments } from './cluster-documents.ts'
 import { ClusterRefusedError, nothingThere } from './cluster-error.ts'
+import type { ClusterKeys } from './cluster-keys.ts'
 import { type ClusterMeta, createMeta, encodeMeta, parseMeta, storeIdOf } from './cluster-meta.ts'
 import { type ClusterState, countLeftovers, readCluster } from './cluster-reading.ts'
 import {
@@ -58,78 +59,97 @@ export async function takeClusterBackup(access: ClusterAccess): Promise<Backup> 
 export async function restoreCluster(access: ClusterAccess, backup: Backup): Promise<void> {
   const { gateway, keys } = access
   const leftovers = await countLeftovers(gateway, keys)
-  /** Fails once another restore has begun, or has been completed. */
-  let compare: Transaction['compare'] = []
-  await claim()
-  await removeLeftovers()
+  const restore = new ClusterRestore(access)
+  await restore.claim(backup.lastId)
+  await restore.removeLeftovers(leftovers)
   // A removal that was sent twice may come later, and must find another claim then.
-  await claim()
+  await restore.claim(backup.lastId)
   // What another restore has put there before that.
-  if ((await countLeftovers(gateway, keys)) > 1) throw disturbed()
-  await makeAll(portionsOf(backup.records))
-  const documents = clusterDocuments(access)
-  // No node adds the first accounts to a store that is there.
-  const { isPrepared: _, ...accounts } = backup.accounts
-  const meta = createMeta()
-  const { answer, isRepeated } = await make([
-    put(keys.accounts, documents.accounts.encode(accounts)),
-    put(keys.signingKeys, documents.keys.encode([createKey(Date.now() / 1000, 0)])),
-    put(keys.meta, encodeMeta(meta)),
-  ])
-  // If only the answer was lost, its repetition fails.
-  const isMade = answer.succeeded || (isRepeated && (await isStore(meta)))
-  if (!isMade) throw disturbed()
+  if ((await countLeftovers(gateway, keys)) > 1) throw disturbed(access)
+  await restore.makeAll(portionsOf(backup.records, keys))
+  await restore.complete(backup.accounts)
+}
+
+/** The transactions of one restore. They fail once another one has begun, or a store is there. */
+class ClusterRestore {
+  readonly #access: ClusterAccess
+  #compare: Transaction['compare'] = []
+
+  constructor(access: ClusterAccess) {
+    this.#access = access
+  }
 
   /** The revision of the sequence names this restore from now on. It may be repeated. */
-  async function claim(): Promise<void> {
-    compare = [isAbsent(keys.meta)]
-    const { answer } = await make([put(keys.sequence, String(backup.lastId))])
-    if (!answer.succeeded) throw disturbed()
-    compare = [modIs(keys.sequence, answer.revision), isAbsent(keys.meta)]
+  async claim(lastId: number): Promise<void> {
+    const { keys } = this.#access
+    this.#compare = [isAbsent(keys.meta)]
+    const { answer } = await this.#make([put(keys.sequence, String(lastId))])
+    if (!answer.succeeded) throw disturbed(this.#access)
+    this.#compare = [modIs(keys.sequence, answer.revision), isAbsent(keys.meta)]
   }
 
   /** Removes what an earlier restore left, in ranges: etcd does nothing else while it removes one. */
-  async function removeLeftovers() {
-    const ranges = leftovers > CLUSTER_SMALL_RECORDS ? keys.recordRanges : [keys.records]
-    await makeAll([...ranges, keys.nodes, keys.revoked].map(({ key, end }) => [remove(key, end)]).values())
+  async removeLeftovers(count: number): Promise<void> {
+    const { keys } = this.#access
+    const ranges = count > CLUSTER_SMALL_RECORDS ? keys.recordRanges : [keys.records]
+    const removals = [...ranges, keys.nodes, keys.revoked].map(({ key, end }) => [remove(key, end)])
+    await this.makeAll(removals.values())
   }
 
-  async function makeAll(transactions: IteratorObject<readonly Operation[]>) {
+  async makeAll(transactions: IteratorObject<readonly Operation[]>): Promise<void> {
     await Promise.all(
       Array.from({ length: RESTORE_TRANSACTIONS_AT_ONCE }, async () => {
-        for (const success of transactions) if (!(await make(success)).answer.succeeded) throw disturbed()
+        for (const success of transactions)
+          if (!(await this.#make(success)).answer.succeeded) throw disturbed(this.#access)
       }),
     )
   }
 
-  function make(success: readonly Operation[]): Promise<Settled<TransactionAnswer>> {
-    return transactUntilSettled(gateway, { compare, success, failure: [] }, WHAT)
+  /** Makes the store known: from now on nodes start on it. */
+  async complete({ isPrepared: _, ...accounts }: Backup['accounts']): Promise<void> {
+    const { keys } = this.#access
+    const documents = clusterDocuments(this.#access)
+    const meta = createMeta()
+    const { answer, isRepeated } = await this.#make([
+      // Without `isPrepared`: no node adds the first accounts to a store that is there.
+      put(keys.accounts, documents.accounts.encode(accounts)),
+      put(keys.signingKeys, documents.keys.encode([createKey(Date.now() / 1000, 0)])),
+      put(keys.meta, encodeMeta(meta)),
+    ])
+    // If only the answer was lost, its repetition fails.
+    if (!answer.succeeded && !(isRepeated && (await this.#isStore(meta)))) throw disturbed(this.#access)
   }
 
-  async function isStore({ store }: ClusterMeta): Promise<boolean> {
+  #make(success: readonly Operation[]): Promise<Settled<TransactionAnswer>> {
+    const transaction = { compare: this.#compare, success, failure: [] }
+    return transactUntilSettled(this.#access.gateway, transaction, WHAT)
+  }
+
+  async #isStore({ store }: ClusterMeta): Promise<boolean> {
+    const { gateway, keys } = this.#access
     const [kv] = (await gateway.range({ key: keys.meta })).kvs
     return kv !== undefined && parseMeta(kv.value).store === store
   }
+}
 
-  function disturbed(): ClusterRefusedError {
-    return new ClusterRefusedError(
-      `Cannot restore to ${access.place}: another restore, or a node, has begun there; let it end, or name another prefix with --etcd-prefix`,
-    )
-  }
+function disturbed({ place }: ClusterAccess): ClusterRefusedError {
+  return new ClusterRefusedError(
+    `Cannot restore to ${place}: another restore, or a node, has begun there; let it end, or name another prefix with --etcd-prefix`,
+  )
+}
 
-  function* portionsOf(records: Iterable<Configuration>): Generator<readonly Operation[]> {
-    let puts: Operation[] = []
-    let bytes = 0
-    for (const record of records) {
-      const operation = put(keys.record(record.name), JSON.stringify(record))
-      if (puts.length === ETCD_PUTS_MAX || bytes + operation.length > ETCD_PUTS_BYTES_MAX) {
-        yield puts
-        puts = []
-        bytes = 0
-      }
-      puts.push(operation)
-      bytes += operation.length
+function* portionsOf(records: Iterable<Configuration>, keys: ClusterKeys): Generator<readonly Operation[]> {
+  let puts: Operation[] = []
+  let bytes = 0
+  for (const record of records) {
+    const operation = put(keys.record(record.name), JSON.stringify(record))
+    if (puts.length === ETCD_PUTS_MAX || bytes + operation.length > ETCD_PUTS_BYTES_MAX) {
+      yield puts
+      puts = []
+      bytes = 0
     }
-    if (puts.length > 0) yield puts
+    puts.push(operation)
+    bytes += operation.length
   }
+  if (puts.length > 0) yield puts
 }

@@ -7,20 +7,6 @@ export const IMPORT_WAIT_MS = 15_000
 export const IMPORT_LOOK_BYTES_MIN = 512 * 1024
 export const IMPORT_LOOK_MS = 2_000
 
-/**
- * The one slot in which the body of an import is read and worked on. An account waits for those of other accounts, in
- * the order of their requests. While one waits, a body that comes too slowly loses the slot.
- */
-export interface ImportSlot {
-  /**
-   * Waits for the slot, for at most IMPORT_WAIT_MS. Call `release` at the end.
-   *
-   * @param signal Ends the wait; the promise rejects with its reason.
-   * @throws {OverloadedError} at once if the account has the slot or waits for it; otherwise when the time is over.
-   */
-  take(account: string, signal: AbortSignal): Promise<ImportTurn>
-}
-
 export interface ImportTurn {
   /**
    * Runs the reading of the body.
@@ -48,90 +34,85 @@ interface Body {
   seen: Progress
 }
 
-export function createImportSlot(): ImportSlot {
-  let holder: QueuedImport | undefined
-  const waiting: QueuedImport[] = []
+/**
+ * The one slot in which the body of an import is read and worked on. An account waits for those of other accounts, in
+ * the order of their requests. While one waits, a body that comes too slowly loses the slot.
+ */
+export class ImportSlot {
+  #holder: QueuedImport | undefined
+  readonly #waiting: QueuedImport[] = []
   /** Runs while somebody waits. */
-  let looking: NodeJS.Timeout | undefined
+  #looking: NodeJS.Timeout | undefined
 
-  return {
-    async take(account, signal) {
-      signal.throwIfAborted()
-      if ([holder, ...waiting].some((queued) => queued?.account === account)) throw busy()
-      const { promise, resolve, reject } = Promise.withResolvers<void>()
-      const queued: QueuedImport = { account, begin: resolve }
-      if (holder === undefined) {
-        holder = queued
-        return turnOf(queued)
-      }
-      waiting.push(queued)
-      if (looking === undefined) beginToLook()
-      const giveUp = (error: unknown) => {
-        remove(queued)
-        reject(error)
-      }
-      const limit = setTimeout(() => giveUp(busy()), IMPORT_WAIT_MS)
-      const leave = () => giveUp(signal.reason)
-      signal.addEventListener('abort', leave, { once: true })
-      try {
-        await promise
-      } finally {
-        clearTimeout(limit)
-        signal.removeEventListener('abort', leave)
-      }
-      return turnOf(queued)
-    },
+  /**
+   * Waits for the slot, for at most IMPORT_WAIT_MS. Call `release` at the end.
+   *
+   * @param signal Ends the wait; the promise rejects with its reason.
+   * @throws {OverloadedError} at once if the account has the slot or waits for it; otherwise when the time is over.
+   */
+  async take(account: string, signal: AbortSignal): Promise<ImportTurn> {
+    signal.throwIfAborted()
+    if ([this.#holder, ...this.#waiting].some((queued) => queued?.account === account)) throw busy()
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const queued: QueuedImport = { account, begin: resolve }
+    if (this.#holder === undefined) {
+      this.#holder = queued
+      return this.#turnOf(queued)
+    }
+    this.#waiting.push(queued)
+    if (this.#looking === undefined) this.#beginToLook()
+    const giveUp = (error: unknown) => {
+      this.#remove(queued)
+      reject(error)
+    }
+    const limit = setTimeout(() => giveUp(busy()), IMPORT_WAIT_MS)
+    const leave = () => giveUp(signal.reason)
+    signal.addEventListener('abort', leave, { once: true })
+    try {
+      await promise
+    } finally {
+      clearTimeout(limit)
+      signal.removeEventListener('abort', leave)
+    }
+    return this.#turnOf(queued)
   }
 
-  function turnOf(queued: QueuedImport): ImportTurn {
+  #turnOf(queued: QueuedImport): ImportTurn {
     return {
-      async receive(progress, read) {
-        const { promise: lost, reject } = Promise.withResolvers<never>()
-        let error: OverloadedError | undefined
-        const lose = (because: OverloadedError) => {
-          error = because
-          reject(because)
-        }
-        const check = () => {
-          if (error !== undefined) throw error
-        }
-        queued.body = { progress, lose, seen: stateOf(progress) }
-        try {
-          return await Promise.race([read(check), lost])
-        } finally {
-          queued.body = undefined
-        }
-      },
-      release() {
-        if (holder === queued) passOn()
+      receive: (progress, read) => receive(queued, progress, read),
+      release: () => {
+        if (this.#holder === queued) this.#passOn()
       },
     }
   }
 
-  function passOn() {
-    const next = waiting.shift()
-    holder = next
-    clearInterval(looking)
-    looking = undefined
-    if (waiting.length > 0) beginToLook()
+  #passOn() {
+    const next = this.#waiting.shift()
+    this.#holder = next
+    this.#stopLooking()
+    if (this.#waiting.length > 0) this.#beginToLook()
     next?.begin()
   }
 
-  function remove(queued: QueuedImport) {
-    if (!waiting.includes(queued)) return
-    waiting.splice(waiting.indexOf(queued), 1)
-    if (waiting.length > 0) return
-    clearInterval(looking)
-    looking = undefined
+  #remove(queued: QueuedImport) {
+    if (!this.#waiting.includes(queued)) return
+    this.#waiting.splice(this.#waiting.indexOf(queued), 1)
+    if (this.#waiting.length === 0) this.#stopLooking()
   }
 
-  function beginToLook() {
-    if (holder?.body !== undefined) holder.body.seen = stateOf(holder.body.progress)
-    looking = setInterval(look, IMPORT_LOOK_MS)
+  #beginToLook() {
+    const body = this.#holder?.body
+    if (body !== undefined) body.seen = stateOf(body.progress)
+    this.#looking = setInterval(() => this.#look(), IMPORT_LOOK_MS)
   }
 
-  function look() {
-    const body = holder?.body
+  #stopLooking() {
+    clearInterval(this.#looking)
+    this.#looking = undefined
+  }
+
+  #look() {
+    const body = this.#holder?.body
     if (body === undefined) return
     const { seen, progress, lose } = body
     body.seen = stateOf(progress)
@@ -142,7 +123,30 @@ export function createImportSlot(): ImportSlot {
         'Cannot take the import: its body came too slowly, and another import was waiting; nothing has changed; send it again',
       ),
     )
-    passOn()
+    this.#passOn()
+  }
+}
+
+/** Reads a body for as long as its import has the slot. */
+async function receive<Body>(
+  queued: QueuedImport,
+  progress: Progress,
+  read: (check: () => void) => Promise<Body>,
+): Promise<Body> {
+  const { promise: lost, reject } = Promise.withResolvers<never>()
+  let error: OverloadedError | undefined
+  const lose = (because: OverloadedError) => {
+    error = because
+    reject(because)
+  }
+  const check = () => {
+    if (error !== undefined) throw error
+  }
+  queued.body = { progress, lose, seen: stateOf(progress) }
+  try {
+    return await Promise.race([read(check), lost])
+  } finally {
+    queued.body = undefined
   }
 }
 

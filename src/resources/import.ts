@@ -48,7 +48,7 @@ import { importMemoryMax, recordMemory } from '../store/record-room.ts'
 import { StaleListError } from '../store/refusals.ts'
 import { counted } from '../text.ts'
 import { json, text } from './bodies.ts'
-import { createImportSlot } from './import-slot.ts'
+import { ImportSlot } from './import-slot.ts'
 import { CACHE_CONTROL } from './list-reply.ts'
 import { choice, filter } from './parameters.ts'
 import { checkQuery, chosenOf, parseQuery } from './query.ts'
@@ -150,7 +150,7 @@ export const importing = defineResource({
 })
 
 export function importHandlers(store: ConfigurationStore, audit: AuditTrail, scheduler: Scheduler) {
-  const slot = createImportSlot()
+  const slot = new ImportSlot()
   return { importAll }
 
   async function importAll(request: Request): Promise<Reply> {

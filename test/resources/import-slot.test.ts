@@ -4,17 +4,17 @@ import { describe, it, type TestContext } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { OverloadedError } from '../../src/errors.ts'
 import {
-  createImportSlot,
   IMPORT_LOOK_BYTES_MIN,
   IMPORT_LOOK_MS,
   IMPORT_WAIT_MS,
+  ImportSlot,
   type ImportTurn,
 } from '../../src/resources/import-slot.ts'
 
 /** A slot with the clock stopped. */
 function setUp(t: TestContext) {
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
-  const slot = createImportSlot()
+  const slot = new ImportSlot()
   const told: string[] = []
   return {
     told,
