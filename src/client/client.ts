@@ -7,12 +7,12 @@ import { callPatiently, OtherAnswerError, RefusedError, refusalOf } from './refu
 /** Calls one server in somebody's name. */
 export interface Client {
   readonly endpoint: Endpoint
-  /** Resolves to a 2xx answer, read whole. Throws as `open` does. */
+  /** Resolves to an answer as `open` gives it, read whole. Throws as `open` does. */
   ask(call: Call, signal?: AbortSignal): Promise<ClientResponse>
   /** The same as JSON. @throws also {OtherAnswerError} if the answer is not JSON. */
   askJson(call: Call, signal?: AbortSignal): Promise<unknown>
   /**
-   * Resolves at the head of a 2xx answer.
+   * Resolves at the head of a 2xx answer, or of a 304 one if the call has `If-None-Match`.
    *
    * @param signal Ends the call, and the body of its answer.
    * @throws {RefusedError} for any other answer; nothing has changed.
@@ -39,7 +39,7 @@ export function createClient(endpoint: Endpoint, credential: Credential, isPatie
 
   async function open(call: Call, signal?: AbortSignal): Promise<OpenResponse> {
     const attempt = () => attemptCall(call, signal)
-    const repeat = isPatient ? () => callPatiently(attempt) : attempt
+    const repeat = isPatient ? () => callPatiently(attempt, signal) : attempt
     let answer = await repeat()
     if (answer.status === 403 && credential.renew()) answer = await repeat()
     if ('body' in answer) return answer
@@ -48,15 +48,19 @@ export function createClient(endpoint: Endpoint, credential: Credential, isPatie
     throw new RefusedError(credential.remedy(endpoint), refused)
   }
 
-  /** The text of an answer whose status is not 2xx. */
+  /** The text of any other answer. */
   async function attemptCall(
     call: Call,
     signal: AbortSignal | undefined,
   ): Promise<OpenResponse | ClientResponse> {
     const headers = { ...(await credential.headers(endpoint, signal)), ...call.headers }
     const answer = await openCall(endpoint, { ...call, headers }, signal === undefined ? {} : { signal })
-    return answer.status >= 200 && answer.status < 300 ? answer : readResponse(answer)
+    return isGiven(answer.status, call) ? answer : readResponse(answer)
   }
+}
+
+function isGiven(status: number, { headers = {} }: Call): boolean {
+  return status === 304 ? 'If-None-Match' in headers : status >= 200 && status < 300
 }
 
 /** Whether the server does not know who calls. */

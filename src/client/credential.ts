@@ -111,7 +111,7 @@ async function getToken(
   const headers = { 'Content-Type': 'application/json' }
   const call = { method: 'POST', path: '/v1/auth/token', headers, body } as const
   const ask = () => callEndpoint(endpoint, call, signal === undefined ? {} : { signal })
-  const answer = await (isPatient ? callPatiently(ask) : ask())
+  const answer = await (isPatient ? callPatiently(ask, signal) : ask())
   if (answer.status !== 200) throw tokenRefusalOf(answer, endpoint)
   const granted = parseJson(answer.text)
   if (isObject(granted) && typeof granted.access_token === 'string') return granted.access_token

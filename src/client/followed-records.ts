@@ -82,8 +82,8 @@ export async function* followChanges(
   }
 }
 
-/** Whether a later try may succeed. */
-function isPassing(error: unknown): error is Error {
+/** Whether the server did not answer, or could not, so that a later try may succeed. */
+export function isPassing(error: unknown): error is Error {
   if (error instanceof RefusedError) return error.status === 429 || error.status >= 500
   return error instanceof NoAnswerError || error instanceof UnreachableError
 }

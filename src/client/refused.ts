@@ -1,16 +1,16 @@
-import { setTimeout } from 'node:timers/promises'
 import { ConnbookError, type Fault } from '../errors.ts'
 import { isObject, parseJson, printableJson } from '../json.ts'
 import { escapeHidden } from '../text.ts'
 import type { ClientResponse, ResponseHead } from './call.ts'
 import { clientVariables, type Endpoint } from './endpoint.ts'
+import { pause } from './pause.ts'
 
 /** Shortest pause before a call is repeated, whatever the server asks for. */
 export const CALL_PAUSE_MS_MIN = 100
 /** Until the last repetition of a call that was answered 429 or 503. */
 export const CALL_RETRY_MS = 30_000
 
-const realPatience: Patience = { now: () => performance.now(), pause: (ms) => setTimeout(ms) }
+const realPatience: Patience = { now: () => performance.now(), pause }
 /** Today's form, and the two that a recipient must still accept (RFC 9110 section 5.6.7). */
 const HTTP_DATE =
   /^(?:[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} [\d:]{8} GMT|[A-Z][a-z]{5,8}, \d{2}-[A-Z][a-z]{2}-\d{2} [\d:]{8} GMT|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})$/
@@ -98,26 +98,29 @@ function isFault(input: unknown): input is Fault {
 interface Patience {
   /** In milliseconds, from any start. */
   now(): number
-  pause(ms: number): Promise<void>
+  /** @param signal Ends it early. */
+  pause(ms: number, signal: AbortSignal | undefined): Promise<unknown>
 }
 
 /**
  * Makes a call, and repeats it while the server answers 429 or 503: after the time that its `Retry-After` says, and
  * for CALL_RETRY_MS at most.
  *
+ * @param signal Ends a pause early, and is that of the calls, too.
  * @returns The last answer.
  * @throws What `call` throws, at once.
  */
 export async function callPatiently<Made extends ResponseHead>(
   call: () => Promise<Made>,
-  { now, pause }: Patience = realPatience,
+  signal?: AbortSignal,
+  patience: Patience = realPatience,
 ): Promise<Made> {
-  const end = now() + CALL_RETRY_MS
+  const end = patience.now() + CALL_RETRY_MS
   for (;;) {
     const answer = await call()
     const waitMs = retryAfterMs(answer)
-    if (waitMs === undefined || now() + waitMs > end) return answer
-    await pause(waitMs)
+    if (waitMs === undefined || patience.now() + waitMs > end) return answer
+    await patience.pause(waitMs, signal)
   }
 }
 

@@ -48,6 +48,16 @@ const commandOptionSpecs = {
     otherwise: 'standard output',
     parse: parsePath,
   },
+  follow: {
+    flag: '--follow',
+    help: 'go on, and write the file again within a second of a change',
+  },
+  run: {
+    flag: '--run',
+    placeholder: 'COMMAND',
+    help: 'with --follow: give it to the shell after each write',
+    parse: parseShellCommand,
+  },
   skip: {
     flag: '--skip',
     help: 'leave out what cannot be exported or imported, and name it',
@@ -151,6 +161,11 @@ export type PlaceFlag = (typeof placeFlags)[number]
 
 /** The flags that `serve` takes. */
 export const serverFlags = Object.keys(serverOptionSpecs) as readonly (keyof Options)[]
+
+function parseShellCommand(text: string): string {
+  if (text.trim() !== '') return text
+  throw new RangeError('a command')
+}
 
 /** Whether the word after this one is its value. */
 export function takesValue(word: string | undefined): boolean {

@@ -1,13 +1,17 @@
-import { type CommandContext, DAMAGED, defineCommand } from '../command-line/command.ts'
+import { type CommandContext, type CommandInput, DAMAGED, defineCommand } from '../command-line/command.ts'
 import { elsewhereExitCodes } from '../command-line/exit-codes.ts'
 import { clusterFlags } from '../command-line/options.ts'
 import { OutputError, type Print } from '../command-line/output.ts'
-import { systemCode } from '../errors.ts'
+import { systemCode, UsageError } from '../errors.ts'
 import { realFileSystem } from '../files/file-system.ts'
 import { replaceFile } from '../files/replaced-file.ts'
-import { type ExportSource, exportedQuery, openSource } from './export-source.ts'
+import { type ExportSource, exportedQuery, openSource, parseExportFilters } from './export-source.ts'
+import { followExport } from './follow-export.ts'
+import { FollowedCommand, startShell } from './followed-command.ts'
 import { clientFlags } from './remote/connect.ts'
+import { findFollowedServer } from './remote/followed-server.ts'
 import { filterFlags } from './remote/record-fields.ts'
+import type { WantedExport } from './served-export.ts'
 import {
   abortOnSignals,
   isStandardOutput,
@@ -18,6 +22,13 @@ import {
 } from './written-file.ts'
 
 const CANNOT_WRITE = 'Cannot write the export to'
+
+const flags = [
+  ...(['format', 'output', 'follow', 'run', 'skip', 'where'] as const),
+  ...filterFlags,
+  ...clientFlags,
+  ...clusterFlags,
+] as const
 
 /**
  * Works whether or not a server runs on the folder.
@@ -35,22 +46,55 @@ export const exportCommand = defineCommand({
     ['connbook export --format ansible --label env=prod', 'filters as of ls'],
     ['connbook export --format csv --server URL', 'elsewhere'],
     ['connbook export --format csv --etcd URL', 'a cluster'],
+    ['connbook export --format hosts --output FILE --follow', 'goes on'],
   ],
   notes: [
     'A server elsewhere is asked, if --server, CONNBOOK_SERVER or a kept login names it; otherwise the data folder is read, or with --etcd a cluster.',
     '--format is required. If the format cannot express some records, nothing is written, and the message names each of them with the reason.',
+    'With --follow a server is asked, or that of the data folder. The file is written when its text would be another one; what passes, such as a server that is away, is said once and tried again. --run gets nothing of a record, and no credentials; after 60 s it is ended.',
   ],
-  flags: ['format', 'output', 'skip', 'where', ...filterFlags, ...clientFlags, ...clusterFlags],
+  flags,
   requires: 'format',
-  exitCodes: { ...elsewhereExitCodes, 0: 'the export is complete', 65: DAMAGED },
+  exitCodes: {
+    ...elsewhereExitCodes,
+    0: 'the export is complete; with --follow, a signal ended it',
+    65: DAMAGED,
+  },
   async run({ options, given }, context) {
     const { format, skip, output = '-' } = options
     const wanted = { format, skip, query: exportedQuery(options) }
+    if (options.follow) return follow({ options, given }, wanted, context)
+    if (options.run !== undefined)
+      throw new UsageError(
+        'Give --run with --follow; to run a command once, write it behind && and the export',
+      )
     const source = await openSource({ options, given }, 'export', wanted, context)
     if (await writeExport(source, output, context))
       context.screen.write(`Exported from ${source.place} as ${format}\n`)
   },
 })
+
+type Flag = (typeof flags)[number]
+
+/** Keeps the file as the export until a signal ends it. */
+async function follow(
+  { options, given }: Pick<CommandInput<Flag>, 'options' | 'given'>,
+  wanted: WantedExport,
+  { environment, screen }: CommandContext,
+) {
+  const { output = '-', run } = options
+  if (isStandardOutput(output) || (await isStream(output, CANNOT_WRITE)))
+    throw new UsageError('--follow keeps a file: give --output FILE')
+  if (given.has('--etcd'))
+    throw new UsageError('--follow asks a server: give --server URL with a node of the cluster, not --etcd')
+  parseExportFilters(wanted.query)
+  const server = await findFollowedServer({ options, given }, { environment }, 'export')
+  const say = (text: string) => void screen.write(`connbook: ${text}\n`)
+  const command = run === undefined ? undefined : new FollowedCommand(() => startShell(run, environment), say)
+  using interruption = abortOnSignals()
+  const file = { server, wanted, path: output, what: CANNOT_WRITE, command }
+  await followExport(file, screen, interruption.signal)
+}
 
 /** @returns Whether it was written whole: a reader that leaves early is not an error. */
 async function writeExport(

@@ -27,8 +27,7 @@ export async function replaceFile(
   files: FileSystem,
   keepsAccess = false,
 ): Promise<void> {
-  let isInPlace = false
-  try {
+  await explainReplacing({ path, what, interruption }, async (onPlaced) => {
     await sweepAbandoned(path, files)
     const before = keepsAccess ? await ifPresent(files.lstat(path)) : undefined
     const file = await openAtomicFile(path, files)
@@ -41,9 +40,31 @@ export async function replaceFile(
       if (before?.isFile()) await file.setAccess(before)
       await file.commit()
     } finally {
-      isInPlace = file.isInPlace
+      if (file.isInPlace) onPlaced()
       await file.abort()
     }
+  })
+}
+
+/**
+ * Explains why a file was not replaced.
+ *
+ * @param replace Is given a function to call once the new file has its name.
+ * @throws {FileNotReplacedError} as `replaceFile` does; any other error of `replace` as it is.
+ */
+export async function explainReplacing<Result>(
+  {
+    path,
+    what,
+    interruption,
+  }: { readonly path: string; readonly what: string; readonly interruption: AbortSignal },
+  replace: (onPlaced: () => void) => Promise<Result>,
+): Promise<Result> {
+  let isInPlace = false
+  try {
+    return await replace(() => {
+      isInPlace = true
+    })
   } catch (error) {
     const reason = interruption.aborted ? interruption.reason : systemCode(error)
     if (reason === undefined || error instanceof ConnbookError) throw error

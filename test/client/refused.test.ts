@@ -120,7 +120,7 @@ function setUp(answers: readonly ReturnType<typeof answer>[]) {
     calls += 1
     return answers[Math.min(calls, answers.length) - 1] ?? assert.fail('there is no answer')
   }
-  return { run: () => callPatiently(call, patience), pauses, calls: () => calls }
+  return { run: () => callPatiently(call, undefined, patience), pauses, calls: () => calls }
 }
 
 describe('callPatiently', () => {

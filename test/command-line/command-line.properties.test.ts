@@ -389,6 +389,15 @@ const rows: { readonly [One in Name]: Row } = {
     texts: fc.constantFrom('x', '-', 'a b', '', ...treacherousNames),
     meaningOf: (text) => (text === '' ? undefined : text),
   },
+  follow: { flag: '--follow', variable: 'CONNBOOK_FOLLOW', isOfCommand: true, ...onOrOff },
+  run: {
+    flag: '--run',
+    variable: 'CONNBOOK_RUN',
+    isOfCommand: true,
+    fallback: undefined,
+    texts: fc.constantFrom('x', '-', 'a b', '', ' ', ...treacherousNames),
+    meaningOf: (text) => (text.trim() === '' ? undefined : text),
+  },
   skip: { flag: '--skip', variable: 'CONNBOOK_SKIP', isOfCommand: true, ...onOrOff },
   user: {
     flag: '--user',

@@ -40,6 +40,8 @@ const rows: {
     | 'write'
     | 'user'
     | 'skip'
+    | 'follow'
+    | 'run'
     | 'mode'
     | 'dryRun'
     | 'separator'

@@ -30,6 +30,7 @@ const triedBy: Record<string, string> = {
   'backup bash': 'test/deploy/upgrade.faults.test.ts',
   'backup cron': 'test/deploy/cron-backup.system.test.ts',
   'export bash': 'test/manual/export-tools.system.test.ts',
+  'export ini': 'test/manual/follow-unit.system.test.ts',
   'recipes bash': 'test/manual/recipes.system.test.ts',
   'recipes cron': 'test/manual/recipes.system.test.ts',
   'recipes text': 'test/manual/recipes.system.test.ts',

@@ -113,6 +113,22 @@ export async function connectElsewhere(
   return createChosen(chosen ?? defaultServer(), input, environment, logins, command)
 }
 
+/**
+ * Calls the server of a folder by its owner's socket.
+ *
+ * @throws {UnreachableError} if the folder has no usable socket. {UsageError} if root must name the folder.
+ */
+export async function connectBeside(
+  input: ClientInput,
+  { environment }: Pick<CommandContext, 'environment'>,
+  command: string,
+): Promise<Client> {
+  const { data } = input.options
+  const isNamed = isFolderNamed(input, environment)
+  const endpoint = await getSocket(data, isNamed)
+  return createChosen({ endpoint, isOwners: true }, input, environment, loginsOf(environment), command)
+}
+
 async function createChosen(
   chosen: ChosenServer,
   { options }: ClientInput,
@@ -245,10 +261,11 @@ async function namedEndpoint(text: string, logins: Logins): Promise<ChosenServer
   )
 }
 
-/** @throws {UnreachableError} {FolderRefusedError} for a link to nothing. */
-async function getSocket(folder: string): Promise<Endpoint> {
-  const found = await findOwnerSocket(resolve(folder), true)
+/** @throws {UnreachableError} {FolderRefusedError} for a link to nothing. {UsageError} if root must name the folder. */
+async function getSocket(folder: string, isNamed = true): Promise<Endpoint> {
+  const found = await findOwnerSocket(resolve(folder), isNamed)
   if (found.endpoint !== undefined) return { ...found.endpoint, remedy: DEAD_SERVER }
+  if (found.mustBeNamed) throw new UsageError(`Cannot call the server of "${folder}": ${found.reason}`)
   if (found.reason === undefined) await checkNoDanglingLink(resolve(folder), realFileSystem)
   const reason =
     found.reason ?? 'no server has made its socket there; start one, or name another with --server'

@@ -1,0 +1,174 @@
+import { stat } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
+import type { Client } from '../client/client.ts'
+import { isPassing } from '../client/followed-records.ts'
+import { waitForChange } from '../client/list-changes.ts'
+import { pause } from '../client/pause.ts'
+import type { Screen } from '../command-line/command.ts'
+import { ifReachable } from '../errors.ts'
+import { sweepTemporaryFiles } from '../files/atomic-file.ts'
+import { realFileSystem } from '../files/file-system.ts'
+import { refreshFile } from '../files/refreshed-file.ts'
+import { FileNotReplacedError, lookBefore } from '../files/replaced-file.ts'
+import { ExportRefusedError } from './export-remarks.ts'
+import type { FollowedCommand } from './followed-command.ts'
+import type { FollowedServer } from './remote/followed-server.ts'
+import { openServedExport, type WantedExport } from './served-export.ts'
+import { replacedPath } from './written-file.ts'
+
+/** Changes within this time are written together; it bounds how often the server makes an export. */
+export const GATHER_MS = 350
+/** Between looks whether the file is still there as it was written. */
+export const FILE_LOOK_MS = 2_000
+/** Before the next try, when the server was not reached or the file not written. */
+export const RETRY_MS = 1_000
+
+/** A file that is kept as an export of a server would be. */
+export interface FollowedFile {
+  readonly server: FollowedServer
+  readonly wanted: WantedExport
+  readonly path: string
+  /** Begins the message of an error: "Cannot write the export to". */
+  readonly what: string
+  readonly command: Pick<FollowedCommand, 'fileIsFresh' | 'stop'> | undefined
+}
+
+/**
+ * Writes an export, and again after each change of what is in it, until the signal ends that.
+ *
+ * What passes, such as a server that is away or a disk that is full, is said once and tried again.
+ *
+ * @throws {RefusedError} when the credential has ended. {FileNotReplacedError} at the start, if the file can never be written.
+ */
+export async function followExport(file: FollowedFile, screen: Screen, signal: AbortSignal): Promise<void> {
+  const { server, command } = file
+  const path = await replacedPath(file.path, file.what, server.folder)
+  const swept = ifReachable(sweepTemporaryFiles(dirname(path), [basename(path)], realFileSystem))
+  await lookBefore(swept, file.what, path)
+  const refresher = new Refresher(file, screen, signal)
+  try {
+    while (!signal.aborted) await refresher.next()
+  } catch (error) {
+    if (!signal.aborted) throw error
+  } finally {
+    await command?.stop()
+  }
+}
+
+/** Why the file is not fresh, as it was said. */
+interface Trouble {
+  readonly of: 'server' | 'file' | 'records'
+  readonly message: string
+}
+
+/** One followed file. */
+class Refresher {
+  readonly #file: FollowedFile
+  readonly #screen: Screen
+  readonly #signal: AbortSignal
+  /** Of the records that the file shows, or that cannot be expressed; undefined if it must be written. */
+  #tag: string | undefined
+  /** The file as it was left. */
+  #written: string | undefined
+  #lastMs = 0
+  #isFirst = true
+  #trouble: Trouble | undefined
+  /** As they were said. */
+  #remarks = ''
+
+  constructor(file: FollowedFile, screen: Screen, signal: AbortSignal) {
+    this.#file = file
+    this.#screen = screen
+    this.#signal = signal
+  }
+
+  /** Waits until the file must be written, and writes it. */
+  async next(): Promise<void> {
+    try {
+      const client = await this.#file.server.connect()
+      const tag = await this.#waitForReason(client)
+      this.#tag = tag
+      await this.#refresh(client)
+      this.#recover(client)
+    } catch (error) {
+      if (this.#signal.aborted) return
+      if (error instanceof ExportRefusedError) this.#report('records', error.message)
+      else if (isPassing(error)) await this.#tryLater('server', error)
+      else if (error instanceof FileNotReplacedError) await this.#tryLater('file', error)
+      else throw error
+    }
+  }
+
+  /** @returns The tag of the list before the export. */
+  async #waitForReason(client: Client): Promise<string> {
+    if (this.#tag === undefined) return waitForChange(client, undefined, this.#signal)
+    const over = new AbortController()
+    const signal = AbortSignal.any([this.#signal, over.signal])
+    try {
+      const tag = await Promise.race([waitForChange(client, this.#tag, signal), this.#waitForLoss(signal)])
+      // A long export is followed by a pause of its own length.
+      if (tag !== undefined) await pause(Math.max(GATHER_MS, this.#lastMs), this.#signal)
+      return tag ?? this.#tag
+    } finally {
+      over.abort()
+    }
+  }
+
+  /** Resolves when the file is no longer there as it was left. */
+  async #waitForLoss(signal: AbortSignal): Promise<undefined> {
+    while (!signal.aborted) {
+      await pause(FILE_LOOK_MS, signal)
+      if (this.#written !== undefined && (await identityOf(this.#file.path)) !== this.#written) return
+    }
+  }
+
+  async #refresh(client: Client) {
+    const { wanted, path: named, what, server, command } = this.#file
+    const begin = performance.now()
+    const path = await replacedPath(named, what, server.folder)
+    let [tag, remarks]: [string | undefined, string] = [undefined, '']
+    const write = async (print: (text: string) => Promise<void>) => {
+      const served = await openServedExport(client, wanted, this.#signal)
+      tag = served.tag
+      remarks = served.remarks
+      await served.write(print)
+    }
+    const isWritten = await refreshFile(path, what, write, this.#signal, realFileSystem)
+    this.#written = await identityOf(named)
+    this.#lastMs = performance.now() - begin
+    // Behind a load balancer it may be of another node, whose records are older or newer.
+    this.#tag = tag ?? this.#tag
+    if (remarks !== this.#remarks) this.#screen.write(remarks)
+    this.#remarks = remarks
+    command?.fileIsFresh(isWritten)
+  }
+
+  async #tryLater(of: Trouble['of'], { message }: Error) {
+    this.#tag = undefined
+    this.#report(of, `${message}; it is tried again`)
+    await pause(RETRY_MS, this.#signal)
+  }
+
+  /** Says it once: what is wrong with a server that is away may change while it is. */
+  #report(of: Trouble['of'], message: string) {
+    const known = this.#trouble
+    if (known?.of !== of || (of !== 'server' && known.message !== message))
+      this.#screen.write(`connbook: ${message}\n`)
+    this.#trouble = { of, message }
+  }
+
+  #recover(client: Client) {
+    const { wanted, path } = this.#file
+    if (this.#isFirst)
+      this.#screen.write(`Exported from ${client.endpoint.name} as ${wanted.format}; it is kept fresh\n`)
+    else if (this.#trouble !== undefined) this.#screen.write(`connbook: "${path}" is fresh again\n`)
+    this.#isFirst = false
+    this.#trouble = undefined
+  }
+}
+
+/** Differs after any change of the file; undefined if it is not there. */
+async function identityOf(path: string): Promise<string | undefined> {
+  const found = await ifReachable(stat(path))
+  return found && `${found.dev}:${found.ino}:${found.size}:${found.mtimeMs}`
+}
