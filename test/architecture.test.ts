@@ -11,10 +11,10 @@ const root = join(import.meta.dirname, '..')
 /** What reaches the cluster from above. `cluster/removed.system.test.ts` sees that nothing else needs it. */
 const clusterDoors = ['src/commands/used-cluster.ts', 'src/service/cluster-state.ts']
 
-/** The layers, lowest first: a folder, or single files. */
 /** Pure modules, which work in a browser, too: they import nothing but each other. */
 const openToConsole = ['src/exchange/hops.ts', 'src/exchange/kinds.ts', 'src/exchange/ssh-key-path.ts']
 
+/** The layers, lowest first: a folder, or single files. */
 const floors = [
   [
     'src/errors.ts',
@@ -37,7 +37,7 @@ const floors = [
     'src/version.ts',
     'package.json',
   ],
-  ['src/metrics/'],
+  ['src/metrics/', 'src/fair-queue.ts'],
   ['src/files/'],
   ['src/http/'],
   ['src/journal/'],

@@ -1,7 +1,7 @@
 import crypto, { randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
+import { createFairQueue } from '../fair-queue.ts'
 import { type Argon2Parameters, createArgon2Worker } from './argon2-worker.ts'
-import { createFairQueue } from './fair-queue.ts'
 
 /** Password hashes handed to the thread that checks passwords: it computes one, and has the next at hand. */
 export const PASSWORD_HASHES_MAX = 2

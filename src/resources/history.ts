@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Asked, RecordHistories } from '../audit/record-history.ts'
 import type { Turn } from '../audit/trail-scan.ts'
-import { createFairQueue } from '../auth/fair-queue.ts'
+import { createFairQueue } from '../fair-queue.ts'
 import { isUnchanged } from '../http/header-fields.ts'
 import { callerKey, JSON_TYPE, type Reply, type Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'

@@ -1,4 +1,4 @@
-import { createFairQueue } from '../auth/fair-queue.ts'
+import { createFairQueue } from '../fair-queue.ts'
 import { isUnchanged } from '../http/header-fields.ts'
 import { callerKey, JSON_TYPE, type Reply, type Request } from '../http/message.ts'
 import type { Scheduler } from '../scheduler.ts'

@@ -1,7 +1,7 @@
 import { type AuditTrail, recordIfUnchanged } from '../audit/audit-trail.ts'
 import { shownModifications, shownRemovals } from '../audit/shown-changes.ts'
-import { createFairQueue } from '../auth/fair-queue.ts'
 import { type ConnbookError, type Fault, InvalidInputError, TooManyChangesError } from '../errors.ts'
+import { createFairQueue } from '../fair-queue.ts'
 import { conditionIn, parseMaxAffected } from '../http/header-fields.ts'
 import { callerKey, jsonReply, type Reply, type Request, readJsonObject } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'

@@ -1,9 +1,9 @@
-import '../support/node-version.ts'
+import './support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { createFairQueue, QUEUE_RECENT_MAX } from '../../src/auth/fair-queue.ts'
-import { OverloadedError } from '../../src/errors.ts'
+import { OverloadedError } from '../src/errors.ts'
+import { createFairQueue, QUEUE_RECENT_MAX } from '../src/fair-queue.ts'
 
 const RUNNING_MAX = 2
 const WAITING_MAX = 6

@@ -1,4 +1,4 @@
-import { OverloadedError } from '../errors.ts'
+import { OverloadedError } from './errors.ts'
 
 /** Callers, and groups of callers, of which a queue remembers that they were served lately. */
 export const QUEUE_RECENT_MAX = 4_096
