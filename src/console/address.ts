@@ -103,7 +103,7 @@ function areAllKept(filters: Address['filters'], record: Configuration): boolean
   const labels = filters.flatMap(([name, value]) => (name === 'label' ? value : []))
   const wanted = Map.groupBy(
     labels.filter((label) => !isNegative(label)),
-    (label) => label.replace(/=.*$/s, ''),
+    keyOfLabel,
   )
   return (
     labels.every((label) => !isNegative(label) || !hasLabel(record, label.replace('!', ''))) &&
@@ -112,8 +112,13 @@ function areAllKept(filters: Address['filters'], record: Configuration): boolean
   )
 }
 
+/** Of the filter `KEY` or `KEY=VALUE`. */
+export function keyOfLabel(label: string): string {
+  return label.replace(/=.*$/s, '')
+}
+
 /** `!KEY` or `KEY!=VALUE`. */
-function isNegative(label: string): boolean {
+export function isNegative(label: string): boolean {
   return /^!|^[^=]*!=/.test(label)
 }
 

@@ -4,6 +4,7 @@ import type { App, ViewPart } from './app.ts'
 import { type Configuration, configurationsIn, fieldNames, ofFields } from './configuration.ts'
 import { button, element, setText } from './element.ts'
 import { grouped } from './figure-text.ts'
+import { LabelFilter } from './label-filter.ts'
 import { ListFilters } from './list-filters.ts'
 import { ListPages, lastPageOf } from './list-pages.ts'
 import { ListSelection } from './list-selection.ts'
@@ -45,6 +46,7 @@ export class RecordList implements ViewPart {
   readonly #count = element('p', { class: 'count', 'aria-live': 'polite' })
   readonly #export = element('a', { class: 'export' }, 'Export these')
   readonly #filters: ListFilters
+  readonly #labels: LabelFilter
   readonly #selection: ListSelection
   readonly #state: ListState
   readonly #pages: ListPages
@@ -62,6 +64,7 @@ export class RecordList implements ViewPart {
     this.#app = app
     this.#actions = actions
     this.#filters = new ListFilters(app)
+    this.#labels = new LabelFilter(app)
     this.#selection = new ListSelection(app)
     this.#state = new ListState(app, { add: actions.add, refresh: () => this.refresh() })
     this.#pages = new ListPages(app)
@@ -104,7 +107,16 @@ export class RecordList implements ViewPart {
     this.dom = element(
       'section',
       { 'aria-label': 'Records' },
-      element('div', { class: 'bar' }, this.search.dom, this.#count, this.#export, this.#add),
+      element(
+        'div',
+        { class: 'bar' },
+        this.search.dom,
+        this.#labels.button,
+        this.#count,
+        this.#export,
+        this.#add,
+      ),
+      this.#labels.panel,
       this.#filters.dom,
       this.#selection.bar,
       this.#table,
@@ -301,6 +313,7 @@ export class RecordList implements ViewPart {
     )
     this.#table.hidden = this.#rows.size === 0
     this.#state.show(address, this.#rows.size === 0)
+    this.#labels.update(address, this.#tag ?? '')
     this.#pages.update(page, total)
     this.#selection.show({ address, rows: [...this.#rows.values()], total })
   }

@@ -10,7 +10,7 @@ export class SearchBox {
   readonly input = element('input', {
     type: 'search',
     id: 'search',
-    placeholder: 'Search name, hostname, username',
+    placeholder: 'Search name, hostname, username, labels',
     autocomplete: 'off',
     autocapitalize: 'none',
     spellcheck: 'false',

@@ -66,6 +66,10 @@ export const views: Record<string, View> = {
   'export-selected': async (page) => {
     await openSelected(page, 'Export')
   },
+  labels: async (page) => {
+    await page.getByRole('button', { name: 'Labels', exact: true }).click()
+    await page.getByRole('checkbox', { name: /^prod/ }).waitFor()
+  },
   add: async (page) => {
     await page.getByRole('button', { name: 'Add', exact: true }).click()
     await page.getByRole('dialog').waitFor()
