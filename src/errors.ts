@@ -32,6 +32,18 @@ export class InvalidInputError extends ConnbookError {
   }
 }
 
+/** A change that the grants of the account do not allow; nothing has changed. */
+export class NotGrantedError extends ConnbookError {
+  readonly code = 'not_granted'
+  readonly faults: readonly Fault[]
+
+  /** @param faults Names of a change of many records, each a fault. */
+  constructor(message: string, faults: readonly Fault[] = []) {
+    super(message)
+    this.faults = faults
+  }
+}
+
 /** The requested scope is invalid, or exceeds that of the client. */
 export class InvalidScopeError extends ConnbookError {
   readonly code = 'invalid_scope'

@@ -54,6 +54,8 @@ export const CHANGES_SHOWN_MAX = 1_000
 export const FILTER_IDS_MAX = 1_000
 /** Labels in a filter. */
 export const FILTER_LABELS_MAX = 32
+/** Grants of one account. */
+export const GRANTS_MAX = 16
 /** Longer lists, and pages, are sent in pieces. */
 export const UNSTREAMED_BYTES_MAX = 64 * 1024
 /** One piece of a long answer; up to one record more. Counting its bytes would cost a fifth of the time of a list. */

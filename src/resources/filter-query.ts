@@ -1,8 +1,13 @@
-import { FILTER_CHARACTERS_MAX, FILTER_IDS_MAX, FILTER_LABELS_MAX, FILTER_WORDS_MAX } from '../limits.ts'
+import { FILTER_IDS_MAX, FILTER_LABELS_MAX, FILTER_WORDS_MAX } from '../limits.ts'
 import { fieldNames, recordFields } from '../store/fields.ts'
-import { faultOfKey, faultOfValue } from '../store/labels.ts'
-import { type Filter, formatLabelFilter, parseLabelFilter, wordsOf } from '../store/record-filter.ts'
-import { isLongerThan } from '../text.ts'
+import {
+  type Filter,
+  faultOfFilterText,
+  faultOfLabelFilter,
+  formatLabelFilter,
+  parseLabelFilter,
+  wordsOf,
+} from '../store/record-filter.ts'
 import { checkQuery, parseQuery, type Query } from './query.ts'
 
 /** The parameters of lists and event streams that filter, and that may be given once. Lists have `q`, too. */
@@ -14,10 +19,7 @@ export const repeatableFilterNames = ['label'] as const
 const textNames = ['q', 'prefix', ...fieldNames] as const
 type SingleName = 'q' | (typeof filterNames)[number]
 
-const LABEL_FORMS = 'KEY, KEY=VALUE, !KEY or KEY!=VALUE'
 const NOT_DECIMAL = 'must be a plain decimal integer'
-/** Longest part of a key that a message shows. */
-const SHOWN_CHARACTERS_MAX = 64
 
 /**
  * Reads a query of nothing but filters.
@@ -49,7 +51,11 @@ export function parseFilter({
     const field = recordFields.find((one) => one.name === name)
     const value = field === undefined ? text : field.parse(text)
     const detail =
-      name === 'q' ? faultOfWords(text) : typeof value === 'string' ? checkLength(value) : field?.check(value)
+      name === 'q'
+        ? faultOfWords(text)
+        : typeof value === 'string'
+          ? faultOfFilterText(value)
+          : field?.check(value)
     if (detail !== undefined) faults.push({ field: name, detail })
     else if (field?.isStored(value) === false) faults.push({ field: name, detail: NOT_DECIMAL })
     else filter[name] = value
@@ -64,7 +70,7 @@ export function parseFilter({
     faults.push({ field: 'label', detail: `must not be given more than ${FILTER_LABELS_MAX} times` })
   else {
     for (const text of labels) {
-      const detail = faultOfLabel(text)
+      const detail = faultOfLabelFilter(text)
       if (detail !== undefined) faults.push({ field: 'label', detail })
     }
     if (labels.length > 0) filter.labels = labels.map(parseLabelFilter)
@@ -88,18 +94,10 @@ function formatParameter(name: string, value: string | number): string {
   return `${name}=${encodeURIComponent(value)}&`
 }
 
-/** Any other text is looked for: an old record may have what a new one may not. */
-function checkLength(text: string): string | undefined {
-  if (text === '') return 'must not be empty'
-  if (isLongerThan(text, FILTER_CHARACTERS_MAX))
-    return `must not be longer than ${FILTER_CHARACTERS_MAX} characters`
-  return undefined
-}
-
 function faultOfWords(text: string): string | undefined {
   const count = wordsOf(text).length
   if (count > FILTER_WORDS_MAX) return `must not have more than ${FILTER_WORDS_MAX} words; these are ${count}`
-  return checkLength(text) ?? (count === 0 ? 'must not be blank' : undefined)
+  return faultOfFilterText(text) ?? (count === 0 ? 'must not be blank' : undefined)
 }
 
 /** Sorted, each once. @returns Or what is wrong. */
@@ -112,20 +110,4 @@ function parseIds(text: string): readonly number[] | string {
   if (ids.length > FILTER_IDS_MAX)
     return `must not have more than ${FILTER_IDS_MAX} ids; these are ${ids.length}`
   return ids.sort((a, b) => a - b)
-}
-
-function faultOfLabel(text: string): string | undefined {
-  if (text === '') return `must not be empty; it is ${LABEL_FORMS}`
-  const { key, value = '', isWithout } = parseLabelFilter(text)
-  if (isWithout && key.includes('=')) return `must be ${LABEL_FORMS}, not "${shortened(text)}"`
-  // A parameter is given several times, so a fault says which one it means.
-  const keyFault = faultOfKey(key)
-  if (keyFault !== undefined) return `the key "${shortened(key)}" ${keyFault}`
-  const valueFault = faultOfValue(value)
-  return valueFault === undefined ? undefined : `the value of "${key}" ${valueFault}`
-}
-
-function shortened(text: string): string {
-  const shown = [...text.slice(0, 2 * SHOWN_CHARACTERS_MAX)].slice(0, SHOWN_CHARACTERS_MAX).join('')
-  return shown.length < text.length ? `${shown}…` : text
 }

@@ -1,8 +1,14 @@
+import { FILTER_CHARACTERS_MAX } from '../limits.ts'
+import { isLongerThan } from '../text.ts'
 import type { Configuration } from './configuration.ts'
 import { isBefore, type Sort } from './configuration-index.ts'
 import { type FieldName, type FieldValues, fieldNames } from './fields.ts'
-import { GROUP_KEY, hasGroup, type Labels, labelOf } from './labels.ts'
+import { faultOfKey, faultOfValue, GROUP_KEY, hasGroup, type Labels, labelOf } from './labels.ts'
 import type { RecordChange } from './recent-changes.ts'
+
+const LABEL_FORMS = 'KEY, KEY=VALUE, !KEY or KEY!=VALUE'
+/** Longest part of a key that a message shows. */
+const SHOWN_CHARACTERS_MAX = 64
 
 /** A label that a record must have, or must not have. */
 export interface LabelFilter {
@@ -22,6 +28,8 @@ export type Filter = {
   readonly labels?: readonly LabelFilter[]
   /** Only records with one of these ids; at least one. */
   readonly ids?: readonly number[]
+  /** Filters of which at least one must keep the record, too: those of an account that does not see all. */
+  readonly anyOf?: readonly Filter[]
 } & { readonly [Name in FieldName]?: NonNullable<FieldValues[Name]> }
 
 export type Matcher = (record: Configuration) => boolean
@@ -35,7 +43,7 @@ export interface Stretch {
 
 /** Whether the filter keeps a record. */
 export function matcherOf(filter: Filter): Matcher {
-  const { q, prefix, labels = [], ids } = filter
+  const { q, prefix, labels = [], ids, anyOf: others = [] } = filter
   const matchers: Matcher[] = []
   // The cheapest first.
   for (const field of fieldNames) {
@@ -48,10 +56,11 @@ export function matcherOf(filter: Filter): Matcher {
     matchers.push(({ id }) => wanted.has(id))
   }
   matchers.push(...labelMatchersOf(labels))
+  if (others.length > 0) matchers.push(anyMatcherOf(others.map(matcherOf)))
   if (q !== undefined) for (const word of wordsOf(q)) matchers.push(occurrenceOf(word))
-  const [first, ...others] = matchers
+  const [first, ...more] = matchers
   if (first === undefined) return () => true
-  return others.length === 0 ? first : (record) => first(record) && others.every((matches) => matches(record))
+  return more.length === 0 ? first : (record) => first(record) && more.every((matches) => matches(record))
 }
 
 /** Whether a filter keeps the record as it was before a change, or as it is after it. */
@@ -94,7 +103,7 @@ function labelMatchersOf(labels: readonly LabelFilter[]): Matcher[] {
     labels.filter(({ isWithout }) => !isWithout),
     ({ key }) => key,
   )
-  const wanted = Array.from(byKey.values(), (ofKey) => ofKey.map(labelMatcherOf)).map(anyOf)
+  const wanted = Array.from(byKey.values(), (ofKey) => ofKey.map(labelMatcherOf)).map(anyMatcherOf)
   return [
     ...wanted,
     ...without.map(
@@ -105,7 +114,8 @@ function labelMatchersOf(labels: readonly LabelFilter[]): Matcher[] {
   ]
 }
 
-function anyOf(matchers: readonly Matcher[]): Matcher {
+/** Whether one of them holds. */
+export function anyMatcherOf(matchers: readonly Matcher[]): Matcher {
   const [first, ...others] = matchers
   if (first !== undefined && others.length === 0) return first
   return (record) => matchers.some((matches) => matches(record))
@@ -154,4 +164,29 @@ export function parseLabelFilter(text: string): LabelFilter {
 export function formatLabelFilter({ key, value, isWithout }: LabelFilter): string {
   if (value === undefined) return isWithout ? `!${key}` : key
   return `${key}${isWithout ? '!=' : '='}${value}`
+}
+
+/** What is wrong with a text to filter by. Any other is looked for: an old record may have what a new one may not. */
+export function faultOfFilterText(text: string): string | undefined {
+  if (text === '') return 'must not be empty'
+  if (isLongerThan(text, FILTER_CHARACTERS_MAX))
+    return `must not be longer than ${FILTER_CHARACTERS_MAX} characters`
+  return undefined
+}
+
+/** What is wrong with a label filter as `parseLabelFilter` reads it. */
+export function faultOfLabelFilter(text: string): string | undefined {
+  if (text === '') return `must not be empty; it is ${LABEL_FORMS}`
+  const { key, value = '', isWithout } = parseLabelFilter(text)
+  if (isWithout && key.includes('=')) return `must be ${LABEL_FORMS}, not "${shortened(text)}"`
+  // A parameter is given several times, so a fault says which one it means.
+  const keyFault = faultOfKey(key)
+  if (keyFault !== undefined) return `the key "${shortened(key)}" ${keyFault}`
+  const valueFault = faultOfValue(value)
+  return valueFault === undefined ? undefined : `the value of "${key}" ${valueFault}`
+}
+
+function shortened(text: string): string {
+  const shown = [...text.slice(0, 2 * SHOWN_CHARACTERS_MAX)].slice(0, SHOWN_CHARACTERS_MAX).join('')
+  return shown.length < text.length ? `${shown}…` : text
 }
