@@ -16,6 +16,8 @@ export interface Account {
   readonly generation: number
   /** Absent for WRITE_SCOPE, as in files from before scopes. */
   readonly scope?: Scope
+  /** As `parseGrants` gives them; absent for an account that sees and may change all records. */
+  readonly grants?: readonly string[]
 }
 
 /** Content of the accounts file. */

@@ -1,7 +1,15 @@
 import type { AuditTrail } from '../audit/audit-trail.ts'
 import { type Fault, InvalidInputError, InvalidScopeError } from '../errors.ts'
 import { ownerHeaders, trimBlanks } from '../http/header-fields.ts'
-import type { Caller, CommandPrincipal, Credential, Request } from '../http/message.ts'
+import {
+  type AccountPrincipal,
+  areSameGrants,
+  type Caller,
+  type CommandPrincipal,
+  type Credential,
+  type Principal,
+  type Request,
+} from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import { ADMIN_SCOPE, narrower, type Scope, WRITE_SCOPE } from '../http/scope.ts'
 import { decodePercent } from '../http/url.ts'
@@ -54,12 +62,12 @@ export interface Authenticator {
    */
   authenticate(request: Request): Credential | undefined
   /**
-   * What the credential of a request may do now; undefined without a valid one. Allocates nothing: V8 would put objects
-   * made here for long-lived streams into the old generation at once, and repeated checks would fill it.
-   *
-   * @throws {InvalidInputError} as `readOwner` does.
+   * Who makes an authenticated request, as the account is now; undefined without a valid credential. Allocates nothing: V8
+   * would put objects made here for long-lived streams into the old generation at once, and repeated checks would fill it.
    */
-  scopeNow(request: Request): Scope | undefined
+  principalNow(request: Request): Principal | undefined
+  /** Whether an account is still there, and its grants are the same, whatever has become of the credential. */
+  seesTheSame(principal: AccountPrincipal): boolean
   /** Await it before refusing a credential: its expiry must survive a crash. Never rejects. */
   readonly remembering: Promise<void> | undefined
   readonly logins: Readonly<Record<AccountKind, LoginCounters>>
@@ -150,9 +158,13 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       return { carrier: carrierOf(request), principal: claims.principal, expiresAt: claims.exp }
     },
 
-    scopeNow(request) {
-      if (isOwnerWithoutToken(request)) return readOwner(request).scope
-      return findClaims(request)?.principal.scope
+    principalNow(request) {
+      return isOwnerWithoutToken(request) ? request.principal : findClaims(request)?.principal
+    },
+
+    seesTheSame({ kind, name, grants }) {
+      const account = accounts.find(kind, name)
+      return account !== undefined && areSameGrants(account.grants, grants)
     },
 
     get remembering() {

@@ -58,7 +58,9 @@ export function createTokenVerifier(
     // A session may do what its account may do now; a token never more than it was issued for.
     const issued = claims.aud === 'session' ? ADMIN_SCOPE : (claims.scope ?? WRITE_SCOPE)
     const scope = narrower(issued, scopeOf(account))
-    const found = { ...claims, principal: { kind, name: claims.sub, scope } } as const
+    const { grants } = account
+    const principal = { kind, name: claims.sub, scope, ...(grants === undefined ? {} : { grants }) } as const
+    const found = { ...claims, principal }
     remember(token, found)
     return found
   }

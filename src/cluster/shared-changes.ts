@@ -1,14 +1,14 @@
 import { recordMemoryMax } from '../budget.ts'
 import { OvertakenError, StorageUnavailableError } from '../errors.ts'
 import type { Scheduler } from '../scheduler.ts'
+import { type Access, accessOf } from '../store/access.ts'
 import type { Actor, Asker } from '../store/authorship.ts'
 import type { BulkChange } from '../store/bulk-change.ts'
-import { type Alteration, recordsOf } from '../store/change.ts'
+import type { Alteration } from '../store/change.ts'
 import type { CheckChange, SharedChangeLog } from '../store/change-log.ts'
 import type { ConfigurationIndex } from '../store/configuration-index.ts'
 import { signedChangesOf } from '../store/import-plan.ts'
 import { LargeImportGate } from '../store/large-import-gate.ts'
-import { listTag } from '../store/list-tag.ts'
 import {
   type BulkOutcome,
   checkOf,
@@ -17,6 +17,7 @@ import {
   type Decision,
   type ExpectedTag,
   type RecordChanges,
+  tagFor,
 } from '../store/record-changes.ts'
 import { RecordRoom } from '../store/record-room.ts'
 import type { Records } from '../store/records.ts'
@@ -80,11 +81,12 @@ export class SharedChanges implements RecordChanges {
         continue
       }
       asker?.checkAgain?.()
+      const access = accessOf(asker)
       const index = this.#index
       const find = (name: string) => index.find(name)
       let decision: Decision<Outcome>
       try {
-        decision = decide({ find, nextId: index.lastId + 1 })
+        decision = decide({ find, access, nextId: index.lastId + 1 })
         if ('change' in decision) this.#room.checkChange(index, decision.change, find)
       } catch (refusal) {
         if (isCaughtUp) throw refusal
@@ -99,8 +101,7 @@ export class SharedChanges implements RecordChanges {
         continue
       }
       try {
-        const [before, after] = recordsOf(decision.change, find)
-        const check = () => asker?.checkAgain?.(before, after)
+        const check = checkOf(asker, access)
         return decision.outcomeOf(await this.#append(actor, names, decision.change, check))
       } catch (error) {
         if (!(error instanceof OvertakenError)) throw error
@@ -118,11 +119,12 @@ export class SharedChanges implements RecordChanges {
   async planTogether(
     bulk: BulkChange,
     expected: ExpectedTag | undefined,
-    signal: AbortSignal | undefined,
+    asker: Asker | undefined,
   ): Promise<BulkOutcome> {
     await this.#log.catchUp()
-    const tag = checkTag(this.#tag, expected)
-    const plan = await this.#scheduler.run(TRIALS, bulk.plan(this.#stored()), signal)
+    const access = accessOf(asker)
+    const tag = checkTag(this.#tag(access), expected)
+    const plan = await this.#scheduler.run(TRIALS, bulk.plan(this.#stored(access)), asker?.signal)
     this.#room.checkGrowth(this.#index, plan.growth)
     return { ...plan, tag }
   }
@@ -162,17 +164,17 @@ export class SharedChanges implements RecordChanges {
   ): Promise<BulkOutcome> {
     await Promise.all(this.#pending.values())
     await this.#log.catchUp()
-    const check = checkOf(asker)
-    check()
+    asker?.checkAgain?.()
+    const access = accessOf(asker)
     const { revision } = this.#index
-    const tag = checkTag(this.#tag, expected)
-    const plan = await this.#scheduler.run(CHANGES, bulk.plan(this.#stored()))
+    const tag = checkTag(this.#tag(access), expected)
+    const plan = await this.#scheduler.run(CHANGES, bulk.plan(this.#stored(access)))
     this.#room.checkGrowth(this.#index, plan.growth)
     const changes = await this.#scheduler.run(CHANGES, signedChangesOf(plan, actor, bulk.notesOf(plan)))
     if (this.#index.revision !== revision) throw new OvertakenError()
     if (changes.length === 0) return { ...plan, tag }
-    const made = await this.#log.appendTogether(changes, revision, check)
-    return { ...plan, tag: listTag(this.#log.store, made) }
+    const made = await this.#log.appendTogether(changes, revision, checkOf(asker, access))
+    return { ...plan, tag: tagFor(access, this.#log.store, made) }
   }
 
   catchUp(): Promise<void> {
@@ -187,14 +189,15 @@ export class SharedChanges implements RecordChanges {
     return this.#records.index
   }
 
-  get #tag(): string {
-    return listTag(this.#log.store, this.#index.revision)
+  #tag(access: Access | undefined): string {
+    return tagFor(access, this.#log.store, this.#index.revision)
   }
 
-  #stored() {
+  #stored(access: Access | undefined) {
     const index = this.#index
     return {
       records: index.freeze(),
+      access,
       find: (name: string) => index.find(name),
       lastId: index.lastId,
       memoryMax: this.#room.planMemoryMax(index),

@@ -18,8 +18,10 @@ export interface ExportedRecords {
   /** All records of one moment; they are read several times. */
   readonly records: Iterable<Configuration>
   readonly hasLabels: boolean
-  /** Which of them are meant; without it all. Hops may be any. */
+  /** Which of them are meant; without it all. Hops may be any that are seen. */
   readonly matches?: Matcher | undefined
+  /** Which of them are there for the one who asks; without it all. */
+  readonly seen?: Matcher | undefined
 }
 
 /** What must be known of an export before it is sent. */
@@ -71,9 +73,9 @@ export function* summarizeExport(
   exported: ExportedRecords,
   obstaclesMax: number,
 ): LongWork<ExportSummary> {
-  const { records, hasLabels } = exported
+  const { records, hasLabels, seen } = exported
   const matches = matcherFor(format, exported)
-  const { form, hopBytes } = yield* formFor(format, records, hasLabels, matches)
+  const { form, hopBytes } = yield* formFor(format, records, hasLabels, matches, seen)
   const { clashes, clashBytes } = yield* findClashes(form, records, matches)
   const { start = '', between = '', end = '' } = form
   const tail = form.begin?.()
@@ -205,11 +207,12 @@ function* formFor(
   records: Iterable<Configuration>,
   hasLabels: boolean,
   matches: Matcher | undefined,
+  seen: Matcher | undefined,
 ): LongWork<{ readonly form: ExportFormat; readonly hopBytes: number }> {
   const { labelled } = format
   if (!hasLabels || labelled === undefined) return { form: format, hopBytes: 0 }
   if (typeof labelled !== 'function') return { form: labelled, hopBytes: 0 }
-  const named = yield* findHops(records)
+  const named = yield* findHops(records, seen)
   const book: RecordBook = {
     find: (name) => named.get(name),
     keeps: (record) => matches === undefined || matches(record),
@@ -221,15 +224,19 @@ function* formFor(
 const HOP_BYTES = 3 * NOTED_NAME_BYTES
 
 /** Those that some record goes through, and those whose name is the host of such a one. */
-function* findHops(records: Iterable<Configuration>): LongWork<ReadonlyMap<string, Configuration>> {
+function* findHops(
+  records: Iterable<Configuration>,
+  seen: Matcher | undefined,
+): LongWork<ReadonlyMap<string, Configuration>> {
   const behind: Configuration[] = []
+  const isSeen = (record: Configuration) => seen === undefined || seen(record)
   yield* inSlices(records, (record) => {
-    if (hasHops(record)) behind.push(record)
+    if (hasHops(record) && isSeen(record)) behind.push(record)
   })
   const found = new Map<string, Configuration>()
   if (behind.length === 0) return found
   const all = new Map<string, Configuration>()
-  yield* inSlices(records, (record) => all.set(record.name, record))
+  yield* inSlices(records, (record) => isSeen(record) && all.set(record.name, record))
   const find = (name: string) => all.get(name)
   const note = (record: Configuration | undefined) => record && found.set(record.name, record)
   yield* inSlices(
@@ -268,9 +275,18 @@ function* findClashes(
   return { clashes, clashBytes }
 }
 
+/** Whether some of the records that are seen have labels. */
+export function* haveLabels(records: Iterable<Configuration>, seen: Matcher): LongWork<boolean> {
+  let found = false
+  yield* inSlices(records, (record) => {
+    found ||= record.labels !== undefined && seen(record)
+  })
+  return found
+}
+
 function* inSlices(
   records: Iterable<Configuration>,
-  take: (record: Configuration) => void,
+  take: (record: Configuration) => unknown,
   recordCharacters = LEFT_OUT_CHARACTERS,
 ): LongWork<void> {
   let sliceCharacters = 0

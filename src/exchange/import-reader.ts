@@ -34,6 +34,8 @@ export interface ImportedRecords {
   /** At most WARNINGS_MAX. */
   readonly warnings: readonly ImportWarning[]
   readonly read: ReadForm
+  /** Where the record of a name is; undefined if the form has no lines. */
+  readonly lineOf: (name: string) => number | undefined
 }
 
 /** How a file was read. */
@@ -79,11 +81,13 @@ export function createImportReader(
   let rows = 0
   let memory = 0
   let isOver = false
+  let hasLines = false
 
   const addFault = (fault: Fault) => faults.add(fault)
   const takeRow = (row: Row) => {
     if (isOver) return
     rows += 1
+    hasLines ||= 'line' in row && row.line !== undefined
     if (rows > rowsMax) {
       const detail = `has more than ${rowsMax} rows; nothing behind them was read; make it several files`
       return endAt(row, detail)
@@ -136,6 +140,7 @@ export function createImportReader(
       drafts,
       faults: faults.list(),
       faultCount: faults.count,
+      lineOf: (name) => (hasLines ? lines.get(name) : undefined),
       warnings: [...(reader.warnings ?? []), ...warningsOf(emptyCount, firstEmpty)].slice(0, WARNINGS_MAX),
       read: {
         encoding: decoder.encoding ?? 'utf-8',

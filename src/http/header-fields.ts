@@ -19,9 +19,6 @@ export function isAuthority(text: string): boolean {
   return AUTHORITY.test(text)
 }
 
-/** The value of `WWW-Authenticate` (RFC 6750 section 3). */
-export const BEARER_CHALLENGE = 'Bearer realm="connbook"'
-
 /**
  * Trims spaces and tabs from a field value or a part of one (OWS, RFC 9110 section 5.6.3). Other white space, which
  * `trim` would remove, is part of the value.

@@ -17,6 +17,8 @@ export interface AccountPrincipal {
   readonly name: string
   /** What the credential may do; perhaps less than its account. */
   readonly scope: Scope
+  /** The records that its account sees and may change, as `parseGrants` gives them; absent for all. */
+  readonly grants?: readonly string[] | undefined
 }
 
 /** A command of the owner of the data folder, by the owner's socket. */
@@ -27,6 +29,7 @@ export interface CommandPrincipal {
   /** Its words, without names: "user add". */
   readonly command: string
   readonly scope: Scope
+  readonly grants?: undefined
 }
 
 /** A valid credential, or what stands for one. */
@@ -47,7 +50,7 @@ export interface Caller {
   readonly isSecure: boolean
   /** The host, and perhaps the port, that the client named, as a trusted proxy says it; unchecked. */
   readonly forwardedHost?: string | undefined
-  /** Set once the caller is authenticated. */
+  /** Set once the caller is authenticated; `checkAgain` brings it up to date. */
   principal?: Principal
 }
 
@@ -68,19 +71,17 @@ export interface Request extends Caller {
   readonly isOwner?: boolean | undefined
   /** Aborted when the connection goes, with a problem that nobody gets. Made at the first use: only long work needs it. */
   readonly signal: AbortSignal
-  /** Set with `principal`. */
+  /** As it was when the head came; set with `principal`. */
   credential?: Credential
   /** The `path` of the matched route, such as `/things/:name`. */
   pattern?: string
   /**
    * Judges again, as when the head came, whether the caller may do what the route does: a body takes its time to arrive, a
-   * change to be decided, an answer to be sent. Set with `principal`.
+   * change to be decided, an answer to be sent. Sets `principal` to what the credential may do now. Set with `principal`.
    *
    * @throws {Problem} 403 if the credential has ended since, or has lost the scope that the route needs.
    */
   checkAgain?: (this: Request) => void
-  /** What the credential may do now; undefined once it has ended. Set with `principal`. */
-  scopeNow?: (this: Request) => Scope | undefined
   /** Set while the answer waits for something to happen: then its connection is not quiet. */
   isWaiting?: boolean
   /**
@@ -113,7 +114,15 @@ export function isStillAllowed(request: Request): boolean {
 /** As `isStillAllowed`, for what stays open: also whether the caller may do neither more nor less than when the head came. */
 export function isAsAdmitted(request: Request): boolean {
   if (!isStillAllowed(request)) return false
-  return request.scopeNow === undefined || request.scopeNow() === request.principal?.scope
+  const { principal: now } = request
+  const admitted = request.credential?.principal
+  if (admitted === undefined || admitted === now) return true
+  return admitted.scope === now?.scope && areSameGrants(admitted.grants, now.grants)
+}
+
+/** Whether two accounts see the same records, and may change the same. */
+export function areSameGrants(one: Principal['grants'], other: Principal['grants']): boolean {
+  return one === other || one?.join(' ') === other?.join(' ')
 }
 
 /** How far a body has come. */

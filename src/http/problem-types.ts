@@ -80,6 +80,11 @@ export const problemTypes = {
     meaning:
       'the credential may not do this: changes of records need the scope `write`, accounts the scope `admin`; use one that has it',
   },
+  not_granted: {
+    status: 403,
+    meaning:
+      'the grants of the account do not allow it, and nothing has changed; `detail` says what the account may change; use one that may',
+  },
   session_required: {
     status: 403,
     meaning: 'only a session may do this, not a token; log in at `/login`',

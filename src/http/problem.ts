@@ -5,6 +5,7 @@ import {
   InvalidInputError,
   InvalidScopeError,
   MemoryFullError,
+  NotGrantedError,
   OutcomeUnknownError,
   OverloadedError,
   StorageFullError,
@@ -57,6 +58,9 @@ export class Problem extends ConnbookError {
   }
 }
 
+/** The value of `WWW-Authenticate` (RFC 6750 section 3). */
+export const BEARER_CHALLENGE = 'Bearer realm="connbook"'
+
 export const PROBLEM_TYPE = 'application/problem+json'
 
 /** In seconds. */
@@ -71,6 +75,11 @@ export function problemOf(error: unknown): Problem | undefined {
   const retryAfter = (seconds: string) => ({ headers: { 'Retry-After': seconds } })
   if (error instanceof InvalidInputError) return new Problem(error.code, message, { faults: error.faults })
   if (error instanceof InvalidScopeError) return new Problem(error.code, message)
+  if (error instanceof NotGrantedError)
+    return new Problem(error.code, message, {
+      headers: { 'WWW-Authenticate': BEARER_CHALLENGE },
+      faults: error.faults,
+    })
   if (error instanceof TooManyChangesError) return new Problem(error.code, message)
   if (error instanceof StorageFullError || error instanceof MemoryFullError)
     return new Problem(error.code, message)

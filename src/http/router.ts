@@ -18,6 +18,11 @@ export interface Route {
   readonly path: string
   /** `public` takes no credential, `read` any, `write` one with that scope, for what changes records, `admin` one that manages accounts. */
   readonly access: 'public' | ScopeWord
+  /**
+   * What accounts with grants get: the `same` as others; of the `records` what they see, as if there were no others; or a
+   * 403 where it is `refused`.
+   */
+  readonly limits: 'same' | 'records' | 'refused'
   /** Its path is also found before the base path (RFC 8414 section 3.1). */
   readonly isWellKnown?: boolean
   readonly handle: Handler

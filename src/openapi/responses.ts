@@ -202,7 +202,7 @@ export function problemsBefore({ isThereAtStart }: DescribedRoute): ProblemCode[
 
 /** Those of a route itself. */
 export function problemsOf(route: DescribedRoute): ProblemCode[] {
-  const { method, path, access, operation, isThereAtStart, needsNoState } = route
+  const { method, path, access, limits, operation, isThereAtStart, needsNoState } = route
   const { parameters = [], isConditional, body, problems = [] } = operation
   const codes: ProblemCode[] = ['internal']
   const add = (isSo: boolean | undefined, ...more: ProblemCode[]) => isSo && codes.push(...more)
@@ -213,6 +213,7 @@ export function problemsOf(route: DescribedRoute): ProblemCode[] {
   add(method !== 'GET', 'cross_site')
   add(access === 'write', 'insufficient_scope', ...ofChanges)
   add(access === 'admin', 'insufficient_scope')
+  add(limits === 'refused' || (limits === 'records' && access === 'write'), 'not_granted')
   add(body !== undefined, ...ofBodies)
   add(body?.isJsonObject, 'empty_body', 'invalid_json', 'not_an_object', 'invalid_input')
   add(

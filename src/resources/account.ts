@@ -1,9 +1,8 @@
 import type { Authenticator } from '../auth/authenticator.ts'
 import { faultOfChosen } from '../auth/secret.ts'
 import { type Fault, InvalidInputError } from '../errors.ts'
-import { BEARER_CHALLENGE } from '../http/header-fields.ts'
 import { jsonReply, type Reply, type Request, readJsonObject, textReply } from '../http/message.ts'
-import { Problem } from '../http/problem.ts'
+import { BEARER_CHALLENGE, Problem } from '../http/problem.ts'
 import { json, jsonBody, plainText } from './bodies.ts'
 import { defineResource } from './resource.ts'
 
@@ -15,6 +14,7 @@ export const account = defineResource({
       method: 'GET',
       path: '/v1/whoami',
       access: 'read',
+      limits: 'same',
       summary: 'says whose credential makes the call, what it may do, and when it expires',
       answers: '200 `{"account":…,"kind":"user","scope":"read write","expires_at":…}`',
       operation: {
@@ -29,6 +29,7 @@ export const account = defineResource({
       path: '/v1/password',
       // A read-only user may change the password, too; no record changes.
       access: 'read',
+      limits: 'same',
       summary:
         'gives the user of the session a new password: `{"password":…,"new_password":…}`; ends the other sessions',
       answers: '200 `Success` and a new cookie; 400',

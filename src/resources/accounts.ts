@@ -78,6 +78,7 @@ function routesOfAll(kind: AccountKind): RouteDescription<'list' | 'add'>[] {
       method: 'GET',
       path,
       access: 'admin',
+      limits: 'same',
       summary: `lists the ${all}, by name; never their secrets`,
       answers: '200 `{"accounts":[{"name":…,"kind":…,"scope":…}]}`',
       operation: {
@@ -92,6 +93,7 @@ function routesOfAll(kind: AccountKind): RouteDescription<'list' | 'add'>[] {
       method: 'POST',
       path,
       access: 'admin',
+      limits: 'same',
       summary: addition,
       answers: added,
       operation: {
@@ -123,6 +125,7 @@ function routesOfOne(kind: AccountKind): RouteDescription<'get' | 'modify' | 're
       method: 'GET',
       path,
       access: 'admin',
+      limits: 'same',
       summary: `gets one ${kind}`,
       answers: '200; 404',
       operation: {
@@ -137,6 +140,7 @@ function routesOfOne(kind: AccountKind): RouteDescription<'get' | 'modify' | 're
       method: 'PATCH',
       path,
       access: 'admin',
+      limits: 'same',
       summary: change,
       answers: kind === 'user' ? '200; 404, 409' : '200 with a made `secret`; 404',
       operation: {
@@ -158,6 +162,7 @@ function routesOfOne(kind: AccountKind): RouteDescription<'get' | 'modify' | 're
       method: 'DELETE',
       path,
       access: 'admin',
+      limits: 'same',
       summary: `removes a ${kind}; ends its ${kind === 'user' ? 'sessions' : 'tokens'}`,
       answers: kind === 'user' ? '204, no body; 404, 409' : '204, no body; 404',
       operation: {

@@ -1,10 +1,11 @@
 import { listEnvelope } from '../exchange/json-format.ts'
-import { conditionIn, isUnchanged } from '../http/header-fields.ts'
+import { isUnchanged } from '../http/header-fields.ts'
 import { JSON_TYPE, type Reply, type Request, readJsonObject } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import { UNSTREAMED_BYTES_MAX } from '../limits.ts'
 import type { ResponseDescription } from '../openapi/operation.ts'
 import type { Scheduler } from '../scheduler.ts'
+import { accessOf } from '../store/access.ts'
 import { senderOf } from '../store/authorship.ts'
 import {
   type Configuration,
@@ -12,10 +13,11 @@ import {
   parseNewConfiguration,
   parseReplacement,
 } from '../store/configuration.ts'
-import type { ConfigurationStore, Expectation } from '../store/configuration-store.ts'
+import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { NameTakenError, StaleRecordError, UnknownNameError } from '../store/refusals.ts'
 import { inCode } from '../text.ts'
 import { json, jsonBody } from './bodies.ts'
+import { existence, expectation } from './expected-record.ts'
 import { filterNames } from './filter-query.ts'
 import { createFilteredList } from './filtered-list.ts'
 import { listParameters, pageLinks, parseListQuery } from './list-query.ts'
@@ -28,7 +30,7 @@ import {
   longBytesOf,
   streamed,
 } from './list-reply.ts'
-import { PageMemory } from './page-memory.ts'
+import { PageMemory, pageKeyOf } from './page-memory.ts'
 import { nameInPath, preferWait } from './parameters.ts'
 import { refuseDryRun } from './query.ts'
 import { defineResource } from './resource.ts'
@@ -38,7 +40,7 @@ import type { WaitingPolls } from './waiting-polls.ts'
 const KEPT_JSON_BYTES_MAX = 4 * 1024 * 1024
 
 const nameTaken: ResponseDescription = {
-  description: 'Another record has the name, and is in the body.',
+  description: 'Another record has the name, and is in the body unless the account does not see it.',
   content: json('OneConfiguration'),
 }
 
@@ -53,6 +55,7 @@ export const configurations = defineResource({
       method: 'GET',
       path: '/configurations/',
       access: 'read',
+      limits: 'records',
       summary: `lists records: all, filtered, or one page; optional: ${inCode(['q', ...filterNames, 'label', 'sort', 'page', 'per_page'])}`,
       answers: '200',
       operation: {
@@ -76,6 +79,7 @@ export const configurations = defineResource({
       method: 'POST',
       path: '/configurations/',
       access: 'write',
+      limits: 'records',
       summary: 'adds a record; needs all four fields',
       answers: '200 with `Location`; 409',
       operation: {
@@ -97,6 +101,7 @@ export const configurations = defineResource({
       method: 'GET',
       path: '/configurations/:name',
       access: 'read',
+      limits: 'records',
       summary: 'gets one record',
       answers: '200; 404',
       operation: {
@@ -119,6 +124,7 @@ export const configurations = defineResource({
       method: 'PUT',
       path: '/configurations/:name',
       access: 'write',
+      limits: 'records',
       summary: 'adds a record, or replaces all its fields; `name` may be left out',
       answers: '201 with `Location` if it is new; 200',
       operation: {
@@ -147,6 +153,7 @@ export const configurations = defineResource({
       method: 'PATCH',
       path: '/configurations/:name',
       access: 'write',
+      limits: 'records',
       summary: 'changes the fields that you send',
       answers: '200; 404, 409',
       operation: {
@@ -171,6 +178,7 @@ export const configurations = defineResource({
       method: 'DELETE',
       path: '/configurations/:name',
       access: 'write',
+      limits: 'records',
       summary: 'deletes a record',
       answers: '209, no body; 404',
       operation: {
@@ -205,7 +213,9 @@ export function configurationHandlers(
 
   function listOrWait(request: Request): Reply | Promise<Reply> {
     if (request.headers.prefer === undefined || polls === undefined) return list(request)
-    const { filter } = parseListQuery(request.query)
+    const asked = parseListQuery(request.query).filter
+    const access = accessOf(request)
+    const filter = access === undefined ? asked : access.limit(asked)
     return polls.answer(request, { list: true, filter }, () => list(request))
   }
 
@@ -217,14 +227,17 @@ export function configurationHandlers(
   function list(request: Request): Reply | Promise<Reply> {
     const { query } = request
     const { tag, revision } = store
-    const remembered = isConditional(request) ? undefined : pages.find(query, tag)
+    const access = accessOf(request)
+    const key = pageKeyOf(query, access)
+    const remembered = isConditional(request) ? undefined : pages.find(key, tag)
     if (remembered !== undefined) return remembered
     const parsed = parseListQuery(query)
-    const { filter, sort, page } = parsed
-    if (filter !== undefined) return listFiltered(request, { ...parsed, filter })
+    const { sort, page } = parsed
+    const filter = access === undefined ? parsed.filter : access.limit(parsed.filter)
+    if (filter !== undefined) return listFiltered(request, { asked: parsed, access, filter, sort, page })
     const headers: Record<string, string> = {
       'Cache-Control': CACHE_CONTROL,
-      ETag: `"${tag}"`,
+      ETag: `"${store.tagFor(access)}"`,
       'X-Total-Count': String(store.count),
     }
     if (page !== undefined) headers.Link = pageLinks(collection, parsed, page, store.count)
@@ -237,7 +250,7 @@ export function configurationHandlers(
       const bytes = longBytesOf(records)
       if (bytes !== undefined) return streamed(records, bytes, headers, jsonOf)
       const reply = envelope(records, headers)
-      pages.add(query, tag, reply)
+      pages.add(key, tag, reply)
       return reply
     }
     const { count, jsonBytes } = store
@@ -248,7 +261,9 @@ export function configurationHandlers(
   }
 
   function get(request: Request, name: string): Reply {
-    const record = store.find(name)
+    const found = store.find(name)
+    const access = accessOf(request)
+    const record = access === undefined ? found : access.seenOf(found)
     if (record === undefined) throw asProblem(new UnknownNameError(name))
     const { etag } = record
     checkIfMatch(request, etag)
@@ -321,22 +336,9 @@ function isConditional({ headers }: Request): boolean {
   return headers['if-match'] !== undefined || headers['if-none-match'] !== undefined
 }
 
-function expectation({ headers }: Request): Expectation | undefined {
-  const holds = conditionIn(headers)
-  return holds && (({ etag }) => holds(etag))
-}
-
-/** As `expectation`, where there may be no record: then any `If-Match` fails, and any `If-None-Match` holds. */
-function existence(request: Request): ((record: Configuration | undefined) => boolean) | undefined {
-  const isExpectedRecord = expectation(request)
-  if (isExpectedRecord === undefined) return undefined
-  const mustExist = request.headers['if-match'] !== undefined
-  return (record) => (record === undefined ? !mustExist : isExpectedRecord(record))
-}
-
 function conflictOrThrow(error: unknown): Reply {
   if (error instanceof NameTakenError)
-    return envelope([error.holder], { 'Cache-Control': CACHE_CONTROL }, 409)
+    return envelope(error.holder === undefined ? [] : [error.holder], { 'Cache-Control': CACHE_CONTROL }, 409)
   throw asProblem(error)
 }
 

@@ -1,6 +1,7 @@
 import { isAsAdmitted, type LiveBody, LivePiece, type LiveSink, type Request } from '../http/message.ts'
 import { EVENTS_PAUSE_MS, TAKING_TIMEOUT_MS } from '../limits.ts'
 import type { LongWork } from '../scheduler.ts'
+import type { Access } from '../store/access.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import type { Filter } from '../store/record-filter.ts'
 import {
@@ -13,6 +14,7 @@ import {
   eventIdOf,
   placeNow,
   resetText,
+  toldTo,
 } from './event-text.ts'
 import { CredentialChecks, type WaitingCall, type WaitingCalls } from './waiting-calls.ts'
 
@@ -35,7 +37,10 @@ const COMMENT = pieceOf(COMMENT_TEXT)
 export interface Wanted {
   /** Place after which it begins; undefined if what follows the caller's is not known any more. */
   readonly after: number | undefined
+  /** Within `access`. */
   readonly filter: Filter
+  /** What its reader sees; undefined for all records. */
+  readonly access?: Access | undefined
 }
 
 /** Tells the durable changes of a store to many readers. */
@@ -54,8 +59,8 @@ export class EventStreams {
     this.#calls = calls
     this.#surroundings = {
       tell: () => this.#tellNow(),
-      tag: () => store.tag,
-      idOf: (place) => eventIdOf(store, place),
+      tag: (access) => store.tagFor(access),
+      idOf: (place, access) => eventIdOf(toldTo(access, store), place),
       place: () => placeNow(store),
       waitingBytes: (place) => store.recent.bytesAfter(place),
       closed: (stream) => this.#streams.delete(stream),
@@ -69,8 +74,8 @@ export class EventStreams {
   }
 
   /** @throws {Problem} 503 if the account, or all accounts, have too many. */
-  open(request: Request, { after, filter }: Wanted): LiveBody {
-    const stream = new EventStream(request, filter, this.#surroundings)
+  open(request: Request, { after, filter, access }: Wanted): LiveBody {
+    const stream = new EventStream(request, filter, access, this.#surroundings)
     stream.leave = this.#calls.enter(request, stream)
     stream.startAfter(after)
     this.#streams.add(stream)
@@ -133,8 +138,8 @@ export class EventStreams {
 /** What a stream needs of all of them. */
 interface Surroundings {
   readonly tell: () => void
-  readonly tag: () => string
-  readonly idOf: (place: number) => string
+  readonly tag: (access: Access | undefined) => string
+  readonly idOf: (place: number, access: Access | undefined) => string
   /** After the last change that the records show. */
   readonly place: () => number
   readonly waitingBytes: (place: number) => number
@@ -144,6 +149,7 @@ interface Surroundings {
 /** One reader, and the position up to which it has the events. */
 class EventStream implements LiveBody, WaitingCall, EventPosition {
   readonly filter: Filter
+  readonly access: Access | undefined
   readonly filterKey: string
   /** Gives back its place among the waiting calls. */
   leave = () => {}
@@ -167,10 +173,12 @@ class EventStream implements LiveBody, WaitingCall, EventPosition {
    */
   #lateChecks = 0
 
-  constructor(request: Request, filter: Filter, all: Surroundings) {
+  constructor(request: Request, filter: Filter, access: Access | undefined, all: Surroundings) {
     this.#request = request
     this.filter = filter
-    this.filterKey = JSON.stringify(filter)
+    this.access = access
+    this.filterKey =
+      access === undefined ? JSON.stringify(filter) : `${access.text} ${JSON.stringify(filter)}`
     this.#all = all
   }
 
@@ -192,8 +200,8 @@ class EventStream implements LiveBody, WaitingCall, EventPosition {
 
   begin(sink: LiveSink): void {
     this.#sink = sink
-    const beginning = beginningText(this.#all.idOf(this.#after))
-    this.#write(pieceOf(this.#isReset ? beginning + resetText(this.#all.tag()) : beginning))
+    const beginning = beginningText(this.#all.idOf(this.#after, this.access))
+    this.#write(pieceOf(this.#isReset ? beginning + resetText(this.#all.tag(this.access)) : beginning))
     if (this.#isOver) this.giveWay()
     else this.#all.tell()
   }
@@ -239,7 +247,7 @@ class EventStream implements LiveBody, WaitingCall, EventPosition {
   reset(): void {
     this.#after = this.#all.place()
     this.#idAfter = this.#after
-    this.#write(pieceOf(resetText(this.#all.tag())))
+    this.#write(pieceOf(resetText(this.#all.tag(this.access))))
   }
 
   look(nowMs: number): void {
@@ -253,7 +261,7 @@ class EventStream implements LiveBody, WaitingCall, EventPosition {
   #comment() {
     // Changes that its filter leaves out must not make it too old to go on.
     const isFurther = this.#after > this.#idAfter
-    this.#write(isFurther ? pieceOf(commentText(this.#all.idOf(this.#after))) : COMMENT)
+    this.#write(isFurther ? pieceOf(commentText(this.#all.idOf(this.#after, this.access))) : COMMENT)
     this.#idAfter = this.#after
   }
 

@@ -1,5 +1,6 @@
 import { LivePiece } from '../http/message.ts'
 import { EVENTS_RETRY_MS } from '../limits.ts'
+import type { Access } from '../store/access.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { listTag, parseListTag, storeOfTag } from '../store/list-tag.ts'
 import type { Point, RecordChange } from '../store/recent-changes.ts'
@@ -11,6 +12,12 @@ const EVENTS_PIECE_BYTES = 128 * 1024
 export const EVENTS_LOOKED_AT_MAX = 1_000
 
 type Told = Pick<ConfigurationStore, 'id' | 'revision' | 'recent'>
+
+/** A store as somebody sees it: for those who see only some records, ids of events are other ones. */
+export function toldTo(access: Access | undefined, store: Told): Told {
+  const { id, revision, recent } = store
+  return access === undefined ? store : { id: access.storeOf(id), revision, recent }
+}
 
 export const COMMENT_TEXT = ':\n\n'
 
@@ -51,9 +58,14 @@ export function eventIdOf({ id, revision, recent }: Told, place: number): string
   return point === undefined ? listTag(id, revision) : idOf(id, point)
 }
 
-function idOf(store: string, { place, together: { revision, first, last } }: Point): string {
+/** @param lastTold The last of the changes that share the tag, as far as they are told. */
+function idOf(
+  store: string,
+  { place, together: { revision, first, last } }: Point,
+  lastTold: number = last,
+): string {
   const tag = listTag(store, revision)
-  return place === last ? tag : `${tag}.${place - first + 1}`
+  return place === lastTold ? tag : `${tag}.${place - first + 1}`
 }
 
 /** What a stream begins with. It is not an event, so that a stream that breaks before the first one can go on. */
@@ -71,13 +83,13 @@ export function commentText(id: string): string {
   return `:\nid: ${id}\n\n`
 }
 
-/** The event of a change. */
-export function eventText(store: string, change: RecordChange): string {
+/** The event of a change. @param lastTold As for `idOf`. */
+export function eventText(store: string, change: RecordChange, lastTold?: number): string {
   const { before, after } = change
   const kind = before === undefined ? 'added' : after === undefined ? 'removed' : 'modified'
   const also = kind === 'modified' ? `,"before":${before?.json}` : ''
   const record = (after ?? before)?.json
-  return `event: ${kind}\nid: ${idOf(store, change)}\ndata: {"configuration":${record}${also}}\n\n`
+  return `event: ${kind}\nid: ${idOf(store, change, lastTold)}\ndata: {"configuration":${record}${also}}\n\n`
 }
 
 /** What a stream is sent next. */
@@ -93,7 +105,9 @@ export interface EventPiece {
 export interface EventPosition {
   readonly after: number
   readonly filter: Filter
-  /** The same for equal filters. */
+  /** What its reader sees; undefined for all records. The filter keeps nothing else. */
+  readonly access?: Access | undefined
+  /** The same for equal filters of those who see the same. */
   readonly filterKey: string
 }
 
@@ -113,13 +127,13 @@ export class EventPieces {
   }
 
   /** The next piece from here on; of a position that has no changes left, an empty one. */
-  at({ after, filter, filterKey }: EventPosition): EventPiece {
+  at({ after, filter, access, filterKey }: EventPosition): EventPiece {
     const last = this.#last?.position
     if (this.#last !== undefined && last?.after === after && last.filterKey === filterKey) return this.#last
     const key = `${after} ${filterKey}`
     let piece = this.#pieces.get(key)
     if (piece === undefined) {
-      piece = this.#make({ after, filter, filterKey })
+      piece = this.#make({ after, filter, access, filterKey })
       this.#pieces.set(key, piece)
     }
     this.#last = piece
@@ -128,7 +142,7 @@ export class EventPieces {
 
   #make(position: EventPosition): EventPiece {
     const { recent } = this.#store
-    const { after, filter } = position
+    const { after, filter, access } = position
     const events: Buffer[] = []
     let bytes = 0
     let upTo = after
@@ -138,11 +152,26 @@ export class EventPieces {
       upTo += 1
       const change = recent.at(upTo)
       if (change === undefined || !matches(change)) continue
-      const event = this.#eventOf(change)
+      const event = access === undefined ? this.#eventOf(change) : this.#seenEventOf(change, access, matches)
       events.push(event)
       bytes += event.length
     }
     return { position, live: bytes === 0 ? undefined : new LivePiece(Buffer.concat(events, bytes)), upTo }
+  }
+
+  #seenEventOf(change: RecordChange, access: Access, matches: (change: RecordChange) => boolean): Buffer {
+    const seen = access.seenChangeOf(change) ?? change
+    const lastTold = this.#lastOf(change.together, matches)
+    return Buffer.from(eventText(access.storeOf(this.#store.id), seen, lastTold))
+  }
+
+  /** The place of the last of some changes that match. */
+  #lastOf({ first, last }: Point['together'], matches: (change: RecordChange) => boolean): number {
+    for (let place = last; place > first; place -= 1) {
+      const change = this.#store.recent.at(place)
+      if (change !== undefined && matches(change)) return place
+    }
+    return first
   }
 
   #eventOf(change: RecordChange): Buffer {

@@ -1,12 +1,13 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Reply, Request } from '../http/message.ts'
 import type { Parameter } from '../openapi/operation.ts'
+import { accessOf } from '../store/access.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { storeOfTag } from '../store/list-tag.ts'
 import type { Filter } from '../store/record-filter.ts'
 import { inCode } from '../text.ts'
 import type { EventStreams } from './event-streams.ts'
-import { type EventId, parseEventId, placeNow, placeOf } from './event-text.ts'
+import { type EventId, parseEventId, placeNow, placeOf, toldTo } from './event-text.ts'
 import { filterNames, parseFilter, repeatableFilterNames } from './filter-query.ts'
 import { filterParameters } from './parameters.ts'
 import { checkQuery, parseQuery } from './query.ts'
@@ -39,6 +40,7 @@ export const events = defineResource({
       method: 'GET',
       path: '/v1/events',
       access: 'read',
+      limits: 'records',
       summary: `streams changes as they happen; optional: ${inCode(['since', ...filterNames, 'label'])}`,
       answers: '200 `text/event-stream`',
       operation: {
@@ -76,7 +78,8 @@ export function eventHandlers(store: ConfigurationStore, streams: EventStreams) 
 
   function follow(request: Request): Reply | Promise<Reply> {
     const { id, filter } = parseWanted(request)
-    const isAhead = id?.store === storeOfTag(store.id) && id.revision > store.revision
+    const { id: storeId } = toldTo(accessOf(request), store)
+    const isAhead = id?.store === storeOfTag(storeId) && id.revision > store.revision
     const later = isAhead ? store.catchUp() : undefined
     // Another node has sent it; this node may get it in a moment.
     return later === undefined
@@ -84,8 +87,11 @@ export function eventHandlers(store: ConfigurationStore, streams: EventStreams) 
       : soon(later).then(() => begin(request, id, filter))
   }
 
-  function begin(request: Request, id: EventId | undefined, filter: Filter): Reply {
-    const wanted = { after: id === undefined ? placeNow(store) : placeOf(store, id), filter }
+  function begin(request: Request, id: EventId | undefined, asked: Filter): Reply {
+    const access = accessOf(request)
+    const filter = access === undefined ? asked : (access.limit(asked) ?? NO_FILTER)
+    const after = id === undefined ? placeNow(store) : placeOf(toldTo(access, store), id)
+    const wanted = { after, filter, access }
     if (request.method === 'HEAD') return { status: 200, headers }
     const body = streams.open(request, wanted)
     request.isWaiting = true

@@ -1,4 +1,4 @@
-import { type ExportSummary, exportPieces, summarizeExport } from '../exchange/export.ts'
+import { type ExportSummary, exportPieces, haveLabels, summarizeExport } from '../exchange/export.ts'
 import { type ExportFormatName, exportFormatNames, exportFormats } from '../exchange/export-formats.ts'
 import { isUnchanged } from '../http/header-fields.ts'
 import { callerKey, type KeptRecords, type Reply, type Request } from '../http/message.ts'
@@ -7,6 +7,7 @@ import { FAULTS_MAX } from '../limits.ts'
 import type { Content, Parameter } from '../openapi/operation.ts'
 import { refTo } from '../openapi/schemas.ts'
 import type { LongWork, Scheduler } from '../scheduler.ts'
+import { type Access, accessOf } from '../store/access.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { type Filter, matcherOf } from '../store/record-filter.ts'
 import { counted, eitherOf } from '../text.ts'
@@ -61,6 +62,7 @@ export const exporting = defineResource({
       method: 'GET',
       path: '/v1/export',
       access: 'read',
+      limits: 'records',
       summary:
         'gets the records in the format of another tool; needs `format`; optional: `skip`, and the filters of the list',
       answers: '200; 422',
@@ -120,11 +122,12 @@ export function exportHandlers(store: ConfigurationStore, scheduler: Scheduler) 
 
   async function exportAll(request: Request): Promise<Reply> {
     const query = parseExportQuery(request.query)
-    const present = `"${store.tag}"`
+    const access = accessOf(request)
+    const present = `"${store.tagFor(access)}"`
     checkIfMatch(request, present)
     if (isUnchanged(request.headers['if-none-match'], present))
       return { status: 304, headers: { 'Cache-Control': CACHE_CONTROL, ETag: present } }
-    const prepared = await scheduler.run(callerKey(request), prepare(query), request.signal)
+    const prepared = await scheduler.run(callerKey(request), prepare(query, access), request.signal)
     const { form, tag, count, leftOut, obstacles, tail } = prepared
     if (leftOut > 0 && !query.isSkipping) {
       const faults = obstacles.map(({ name, reason }) => ({ field: 'name', name, detail: reason }))
@@ -153,19 +156,26 @@ export function exportHandlers(store: ConfigurationStore, scheduler: Scheduler) 
   }
 
   /** Takes the records of the moment when it begins. */
-  function* prepare({ format, filter }: ExportQuery): LongWork<PreparedExport> {
-    const { tag, revision, count, jsonBytes, hasLabels } = store
+  function* prepare(
+    { format, filter: asked }: ExportQuery,
+    access: Access | undefined,
+  ): LongWork<PreparedExport> {
+    const { tag, revision, count, jsonBytes } = store
+    const shown = store.tagFor(access)
     const records = store.freeze()
+    const filter = access === undefined ? asked : access.limit(asked)
     const matches = filter && matcherOf(filter)
+    const seen = access?.limit(undefined) === undefined ? undefined : access.sees
+    const hasLabels = store.hasLabels && (seen === undefined || (yield* haveLabels(records, seen)))
     const summarize = () =>
-      summarizeExport(exportFormats[format], { records, hasLabels, matches }, FAULTS_MAX)
+      summarizeExport(exportFormats[format], { records, hasLabels, matches, seen }, FAULTS_MAX)
     const summary =
       matches === undefined
         ? (summaries.find(format, tag) ?? summaries.keep(format, { tag, revision }, yield* summarize()))
         : yield* summarize()
     return {
       ...summary,
-      tag,
+      tag: shown,
       pieces: exportPieces(records, summary),
       keeps: { revision, records: count, jsonBytes, ...(summary.notedBytes > 0 ? { noted: summary } : {}) },
     }

@@ -2,6 +2,7 @@ import { isUnchanged } from '../http/header-fields.ts'
 import { callerKey, type Reply, type Request } from '../http/message.ts'
 import { UNSTREAMED_BYTES_MAX } from '../limits.ts'
 import type { LongWork, Scheduler } from '../scheduler.ts'
+import type { Access } from '../store/access.ts'
 import type { Configuration } from '../store/configuration.ts'
 import { compareBy } from '../store/configuration-index.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
@@ -9,20 +10,28 @@ import { type Filter, type Matcher, matcherOf, type Stretch, stretchOf } from '.
 import { sortInSlices } from '../store/slices.ts'
 import { type ListQuery, pageLinks } from './list-query.ts'
 import { CACHE_CONTROL, checkIfMatch, envelope, jsonOf, longBytesOf, streamed } from './list-reply.ts'
-import type { PageMemory } from './page-memory.ts'
+import { type PageMemory, pageKeyOf } from './page-memory.ts'
 
 /** Records that a search holds. If it finds more, it looks at all again to sort or to send them. */
 export const SEARCH_RECORDS_MAX = 10_000
 /** Searches whose count is remembered until a record changes. */
 export const SEARCH_COUNTS_MAX = 100
 
-type FilteredQuery = ListQuery & { readonly filter: Filter }
+/** What is asked for, and what that is for somebody who sees only some records. */
+interface FilteredQuery extends ListQuery {
+  readonly asked: ListQuery
+  readonly access: Access | undefined
+  /** Of the filter that was asked for, those that are seen. */
+  readonly filter: Filter
+}
 
 /** What a filter finds, at one revision. */
 interface FoundRecords {
   readonly revision: number
   /** Tag of the list of all records at the revision. */
   readonly tag: string
+  /** The ETag, which is another one for those who see only some records. */
+  readonly etag: string
   /** On all pages. */
   readonly count: number
   /** Those of the page, or all. */
@@ -55,7 +64,7 @@ export function createFilteredList(
 
   function list(request: Request, query: FilteredQuery): Reply | Promise<Reply> {
     const { tag, revision } = store
-    const etag = `"${tag}"`
+    const etag = etagFor(query)
     checkIfMatch(request, etag)
     const { name } = query.filter
     const stretch = stretchOf(query.filter, query.sort)
@@ -66,20 +75,19 @@ export function createFilteredList(
     }
     const count = counts.find(JSON.stringify(query.filter), tag)
     if (count !== undefined && isUnchanged(request.headers['if-none-match'], etag))
-      return answer(request, query, { tag, revision, count, records: [], length: 0 })
+      return answer(request, query, { tag, etag, revision, count, records: [], length: 0 })
     return search(request, query).then((kept) => answer(request, query, kept))
   }
 
-  function answer(request: Request, query: ListQuery, kept: FoundRecords): Reply {
-    const { page } = query
-    const { tag, revision, count } = kept
-    const etag = `"${tag}"`
+  function answer(request: Request, query: FilteredQuery, kept: FoundRecords): Reply {
+    const { page, asked, access } = query
+    const { tag, etag, revision, count } = kept
     const headers: Record<string, string> = {
       'Cache-Control': CACHE_CONTROL,
       ETag: etag,
       'X-Total-Count': String(count),
     }
-    if (page !== undefined) headers.Link = pageLinks(path, query, page, count)
+    if (page !== undefined) headers.Link = pageLinks(path, asked, page, count)
     checkIfMatch(request, etag)
     if (isUnchanged(request.headers['if-none-match'], etag)) return { status: 304, headers }
     const few = page === undefined ? findFew(kept) : [...kept.records]
@@ -94,20 +102,26 @@ export function createFilteredList(
     const bytes = longBytesOf(few)
     if (bytes !== undefined) return streamed(few, bytes, headers, jsonOf)
     const reply = envelope(few, headers)
-    if (page !== undefined && tag === store.tag) pages.add(request.query, tag, reply)
+    if (page !== undefined && tag === store.tag) pages.add(pageKeyOf(request.query, access), tag, reply)
     return reply
   }
 
-  function named({ filter, page }: FilteredQuery, name: string): FoundRecords {
+  function etagFor({ access }: FilteredQuery): string {
+    return `"${store.tagFor(access)}"`
+  }
+
+  function named(query: FilteredQuery, name: string): FoundRecords {
+    const { filter, page } = query
     const record = store.find(name)
     const all = record !== undefined && matcherOf(filter)(record) ? [record] : []
     const { offset, limit } = partOf(page, 1)
     const records = all.slice(offset, offset + limit)
     const { tag, revision } = store
-    return { tag, revision, count: all.length, records, length: records.length }
+    return { tag, etag: etagFor(query), revision, count: all.length, records, length: records.length }
   }
 
-  function within({ page }: ListQuery, stretch: Stretch): FoundRecords {
+  function within(query: FilteredQuery, stretch: Stretch): FoundRecords {
+    const { page } = query
     const { tag, revision } = store
     const { offset: begin, count } = store.measure(stretch)
     const { offset, limit } = partOf(page, count)
@@ -116,7 +130,7 @@ export function createFilteredList(
       page === undefined
         ? store.freeze(stretch.order, begin, length)
         : store.list(begin + offset, length, stretch.order)
-    return { tag, revision, count, records, length }
+    return { tag, etag: etagFor(query), revision, count, records, length }
   }
 
   /** Stops when the client goes. */
@@ -136,13 +150,12 @@ export function createFilteredList(
    * @param order That of the sort, or undefined for that of ids.
    * @returns Undefined if it takes the order of the sort: too many are kept to be sorted for this answer.
    */
-  function* look(
-    { filter, sort, page }: FilteredQuery,
-    order: ListQuery['sort'],
-  ): LongWork<FoundRecords | undefined> {
+  function* look(query: FilteredQuery, order: ListQuery['sort']): LongWork<FoundRecords | undefined> {
+    const { filter, sort, page } = query
     // Dropped since it was made.
     if (order !== undefined && !store.isOrdered(order)) return undefined
     const { tag, revision } = store
+    const etag = etagFor(query)
     const key = JSON.stringify(filter)
     const known = counts.find(key, tag)
     const isSorted = order === sort
@@ -153,14 +166,14 @@ export function createFilteredList(
     const found = yield* scanRecords(records.leaves, matches, part, known)
     const { count } = found
     counts.add(key, tag, count)
-    if (isSorted && page !== undefined) return { tag, revision, ...found, length: found.records.length }
+    if (isSorted && page !== undefined) return { tag, etag, revision, ...found, length: found.records.length }
     if (count > SEARCH_RECORDS_MAX)
-      return isSorted ? { tag, revision, count, records, length: count, matches } : undefined
+      return isSorted ? { tag, etag, revision, count, records, length: count, matches } : undefined
     const few =
       sort === undefined || isSorted ? found.records : yield* sortInSlices(found.records, compareBy(sort))
     const { offset, limit } = partOf(page, count)
     const onPage = page === undefined ? few : few.slice(offset, offset + limit)
-    return { tag, revision, count, records: onPage, length: onPage.length }
+    return { tag, etag, revision, count, records: onPage, length: onPage.length }
   }
 }
 

@@ -71,6 +71,7 @@ export const history = defineResource({
       method: 'GET',
       path: '/v1/history/:name',
       access: 'read',
+      limits: 'records',
       summary: 'lists the changes of one record, newest first, even of a deleted one; optional: `limit`',
       answers: '200 `{"history":[…],"since":…}`; 404',
       operation: {

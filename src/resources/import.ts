@@ -123,6 +123,7 @@ export const importing = defineResource({
       method: 'POST',
       path: '/v1/import',
       access: 'write',
+      limits: 'records',
       summary:
         'adds, changes and removes many records at once; optional: `mode`, `format`, `dry_run`; for CSV `separator`, `map`, `extra`, `only`, `default`; for ansible `extra`, `default`; for pg-service `default`; for ssh-config `user`, `skip`',
       answers: '200 with `ETag`; 400 with the line of each error; 412',
@@ -164,14 +165,17 @@ export function importHandlers(store: ConfigurationStore, audit: AuditTrail, sch
       const found = await turn.receive(request.progress, (check) =>
         readRecords(request, query, limits, check, scheduler),
       )
-      const { drafts, read } = found
+      const { drafts, read, lineOf } = found
+      const withLines = (error: unknown): never => {
+        throw error instanceof InvalidInputError ? withLinesOf(error, lineOf) : error
+      }
       const warnings = found.warnings.length > 0 ? { warnings: found.warnings } : {}
       if (query.dry_run === '1') {
-        const plan = await store.planImport(drafts, mode, expected, request.signal)
+        const plan = await store.planImport(drafts, mode, expected, request).catch(withLines)
         request.checkAgain?.()
         return reply({ ...tried(plan), read, ...warnings }, plan)
       }
-      const done = await store.importAll(senderOf(request), drafts, mode, expected, request)
+      const done = await store.importAll(senderOf(request), drafts, mode, expected, request).catch(withLines)
       await recordIfUnchanged(audit, senderOf(request), { import: { mode, ...countsOf(done) } })
       return reply({ ...countsOf(done), ...warnings }, done)
     } catch (error) {
@@ -185,6 +189,15 @@ export function importHandlers(store: ConfigurationStore, audit: AuditTrail, sch
     const headers = { 'Cache-Control': CACHE_CONTROL, ETag: `"${outcome.tag}"` }
     return jsonReply(200, answer, headers)
   }
+}
+
+/** The error with the line of each record that it names. */
+function withLinesOf(error: InvalidInputError, lineOf: (name: string) => number | undefined) {
+  const faults = error.faults.map((fault) => {
+    const line = fault.name === undefined ? undefined : lineOf(fault.name)
+    return line === undefined ? fault : { line, ...fault }
+  })
+  return new InvalidInputError(error.message, faults)
 }
 
 type ImportQuery = ReturnType<typeof parseImportQuery>

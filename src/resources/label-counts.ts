@@ -2,6 +2,7 @@ import { createFairQueue } from '../fair-queue.ts'
 import { isUnchanged } from '../http/header-fields.ts'
 import { callerKey, JSON_TYPE, type Reply, type Request } from '../http/message.ts'
 import type { Scheduler } from '../scheduler.ts'
+import { type Access, accessOf } from '../store/access.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import {
   countLabelValues,
@@ -33,6 +34,7 @@ export const labelCounts = defineResource({
       method: 'GET',
       path: '/v1/labels',
       access: 'read',
+      limits: 'records',
       summary: `lists keys and values of labels with their counts; optional: ${inCode([...parameters, 'label'])}`,
       answers: '200 `{"labels":[…],"more":…}`',
       operation: {
@@ -61,39 +63,46 @@ export function labelCountHandlers(store: ConfigurationStore, scheduler: Schedul
   return { list }
 
   function list(request: Request): Reply | Promise<Reply> {
-    const filter = parseOnlyFilter(request.query)
+    const access = accessOf(request)
+    const asked = parseOnlyFilter(request.query)
+    const filter = access === undefined ? asked : (access.limit(asked) ?? {})
     const { tag } = store
-    const etag = `"${tag}"`
+    const etag = `"${store.tagFor(access)}"`
     checkIfMatch(request, etag)
     if (isUnchanged(request.headers['if-none-match'], etag))
       return { status: 304, headers: { 'Cache-Control': CACHE_CONTROL, ETag: etag } }
     const key = JSON.stringify(filter)
     const body = remembered.find(key, tag)
-    return body === undefined ? count(request, filter, key) : reply(body, tag)
+    return body === undefined ? count(request, filter, key, access) : reply(body, etag)
   }
 
-  async function count(request: Request, filter: Filter, key: string): Promise<Reply> {
+  async function count(
+    request: Request,
+    filter: Filter,
+    key: string,
+    access: Access | undefined,
+  ): Promise<Reply> {
     const caller = callerKey(request)
     await queue.enter([caller])
     try {
       request.signal.throwIfAborted()
       // Another caller may have asked the same.
-      const { tag } = store
-      const known = remembered.find(key, tag)
-      if (known !== undefined) return reply(known, tag)
-      const body = await scheduler.run(caller, look(filter), request.signal)
-      remembered.add(key, body.tag, body.text)
-      checkIfMatch(request, `"${body.tag}"`)
-      return reply(body.text, body.tag)
+      const known = remembered.find(key, store.tag)
+      if (known !== undefined) return reply(known, `"${store.tagFor(access)}"`)
+      const { tag, etag, text } = await scheduler.run(caller, look(filter, access), request.signal)
+      remembered.add(key, tag, text)
+      checkIfMatch(request, etag)
+      return reply(text, etag)
     } finally {
       queue.leave()
     }
   }
 
-  function* look(filter: Filter) {
+  function* look(filter: Filter, access: Access | undefined) {
     const { tag } = store
+    const etag = `"${store.tagFor(access)}"`
     const counts = yield* countLabelValues(store.freeze().leaves, matcherOf(filter))
-    return { tag, text: yield* textOf(counts) }
+    return { tag, etag, text: yield* textOf(counts) }
   }
 }
 
@@ -115,8 +124,8 @@ function parseOnlyFilter(text: string): Filter {
   return filter
 }
 
-function reply(body: string, tag: string): Reply {
-  const headers = { 'Content-Type': JSON_TYPE, 'Cache-Control': CACHE_CONTROL, ETag: `"${tag}"` }
+function reply(body: string, etag: string): Reply {
+  const headers = { 'Content-Type': JSON_TYPE, 'Cache-Control': CACHE_CONTROL, ETag: etag }
   return { status: 200, headers, body }
 }
 

@@ -53,6 +53,7 @@ export const manyChanges = defineResource({
       method: 'PATCH',
       path: '/configurations/',
       access: 'write',
+      limits: 'records',
       summary:
         'changes all records that the filters of the list keep; needs a filter, or `all=1`; optional: `dry_run`',
       answers: '200 `{"matched":…,"modified":…,"unchanged":…}` with `ETag`; 412',
@@ -78,6 +79,7 @@ export const manyChanges = defineResource({
       method: 'DELETE',
       path: '/configurations/',
       access: 'write',
+      limits: 'records',
       summary:
         'deletes all records that the filters of the list keep; needs a filter, or `all=1`; optional: `dry_run`',
       answers: '200 `{"matched":…,"removed":…}` with `ETag`; 412',
@@ -129,7 +131,7 @@ export function manyChangeHandlers(store: ConfigurationStore, audit: AuditTrail)
     try {
       request.signal.throwIfAborted()
       const done = isTrial
-        ? await store.planTogether(bulk, expected, request.signal)
+        ? await store.planTogether(bulk, expected, request)
         : await make(request, bulk, expected)
       if (isTrial) request.checkAgain?.()
       const counts = countsOf(done, patch)

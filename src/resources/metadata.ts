@@ -15,6 +15,7 @@ export const metadata = defineResource({
       method: 'GET',
       path: '/.well-known/oauth-authorization-server',
       access: 'public',
+      limits: 'same',
       needsNoState: true,
       isWellKnown: true,
       summary: 'tells OAuth clients where to get and revoke tokens',

@@ -18,6 +18,7 @@ export const metrics = defineResource({
       method: 'GET',
       path: '/metrics',
       access: 'read',
+      limits: 'refused',
       needsNoState: true,
       publicBy: 'metricsPublic',
       summary: 'gets the metrics, in the text format of Prometheus',

@@ -15,6 +15,7 @@ export const openApi = defineResource({
       method: 'GET',
       path: '/openapi.json',
       access: 'read',
+      limits: 'same',
       needsNoState: true,
       summary: 'describes all calls, as an OpenAPI document',
       answers: '200',

@@ -1,4 +1,5 @@
 import type { Reply } from '../http/message.ts'
+import type { Access } from '../store/access.ts'
 
 /** Pages kept as they were sent until a record changes: some 25 of 50 records each. */
 export const REMEMBERED_PAGES_BYTES_MAX = 256 * 1024
@@ -13,8 +14,13 @@ const CHARACTER_BYTES_MAX = 2
 /** The answer to a list query whose body is in one piece. */
 export type PageReply = Reply & { readonly body: string }
 
+/** What a page is kept by: its query as it was sent, and who sees it so. No query has a space. */
+export function pageKeyOf(query: string, access: Access | undefined): string {
+  return access === undefined ? query : `${access.text} ${query}`
+}
+
 /**
- * The pages asked for again and again, by their query as it was sent, for as long as no record changes.
+ * The pages asked for again and again, by their `pageKeyOf`, for as long as no record changes.
  *
  * A page is remembered when it is put together a second time: for somebody who reads all pages once, that would only
  * fill the memory with what nobody asks for again.

@@ -1,7 +1,7 @@
 import type { Authenticator } from '../auth/authenticator.ts'
 import { type Fault, InvalidInputError } from '../errors.ts'
-import { BEARER_CHALLENGE } from '../http/header-fields.ts'
 import { type Reply, type Request, readJsonObject, textReply } from '../http/message.ts'
+import { BEARER_CHALLENGE } from '../http/problem.ts'
 import { jsonBody, plainText } from './bodies.ts'
 import { defineResource } from './resource.ts'
 
@@ -13,6 +13,7 @@ export const session = defineResource({
       method: 'POST',
       path: '/login',
       access: 'public',
+      limits: 'same',
       summary: 'starts a session: `{"username":…,"password":…}` (or `name` for `username`)',
       answers: '200 `Authorized` and a cookie; 401 `Unauthorized`',
       operation: {
@@ -40,6 +41,7 @@ export const session = defineResource({
       path: '/logout',
       // A read-only account must be able to log out; no record changes.
       access: 'read',
+      limits: 'same',
       summary: 'ends the session or token that makes the call',
       answers: '200 `Success`',
       operation: {

@@ -13,6 +13,7 @@ export const status = defineResource({
       method: 'GET',
       path: '/v1/status',
       access: 'read',
+      limits: 'refused',
       needsNoState: true,
       summary: 'says how the server does, and how it did in the last 15 minutes',
       answers: '200',

@@ -46,6 +46,7 @@ export const token = defineResource({
       method: 'POST',
       path: '/v1/auth/token',
       access: 'public',
+      limits: 'same',
       summary: 'issues a token: `{"client_id":…,"client_secret":…}`, as JSON, as a form, or by HTTP Basic',
       answers: '200 `{"access_token":…,"token_type":"Bearer","expires_in":3600,"scope":"read write"}`; 401',
       operation: {
@@ -70,6 +71,7 @@ export const token = defineResource({
       method: 'POST',
       path: '/v1/auth/revoke',
       access: 'public',
+      limits: 'same',
       summary:
         'ends a token of the client that calls: `{"client_id":…,"client_secret":…,"token":…}`, sent as for a token',
       answers: '200, no body; 401',

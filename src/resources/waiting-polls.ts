@@ -2,9 +2,11 @@ import { parseWait, tagsIn } from '../http/header-fields.ts'
 import { callerKey, isAsAdmitted, type Reply, type Request } from '../http/message.ts'
 import { POLL_WAIT_SECONDS_MAX, WAITING_CALLS_LOOK_MS } from '../limits.ts'
 import type { Scheduler } from '../scheduler.ts'
+import { accessOf } from '../store/access.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { parseListTag, storeOfTag } from '../store/list-tag.ts'
 import type { Filter } from '../store/record-filter.ts'
+import { toldTo } from './event-text.ts'
 import { FilteredPolls } from './filtered-polls.ts'
 import type { WaitingCall, WaitingCalls } from './waiting-calls.ts'
 
@@ -67,7 +69,7 @@ export class WaitingPolls {
     const waited = (watch: Watch) => this.#waited(request, watch, answer, seconds)
     if ('name' in polled) return waited((poll) => this.#watchRecord(poll, polled.name))
     const { filter } = polled
-    const place = filter && expected === undefined ? this.#placeOf(seen) : undefined
+    const place = filter && expected === undefined ? this.#placeOf(seen, request) : undefined
     if (filter === undefined || place === undefined) return waited((poll) => this.#watchList(poll))
     return this.#waitedFor(request, filter, place, answer, seconds)
   }
@@ -133,8 +135,8 @@ export class WaitingPolls {
   }
 
   /** Position of the newest tag in `If-None-Match`; undefined if there is none, or if not all changes since then are known. */
-  #placeOf(seen: string): number | undefined {
-    const { id, revision, recent } = this.#store
+  #placeOf(seen: string, request: Request): number | undefined {
+    const { id, revision, recent } = toldTo(accessOf(request), this.#store)
     let newest = -1
     for (const text of tagsIn(seen)) {
       const tag = parseListTag(text)

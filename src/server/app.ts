@@ -1,7 +1,7 @@
 import { type Authenticator, readBearer } from '../auth/authenticator.ts'
-import { BEARER_CHALLENGE, isCrossSite } from '../http/header-fields.ts'
+import { isCrossSite } from '../http/header-fields.ts'
 import { jsonReply, type Reply, type Request } from '../http/message.ts'
-import { PROBLEM_TYPE, Problem, problemOf } from '../http/problem.ts'
+import { BEARER_CHALLENGE, PROBLEM_TYPE, Problem, problemOf } from '../http/problem.ts'
 import {
   adviseOnPath,
   createRouter,
@@ -76,9 +76,11 @@ export function createApp(
     if (route !== undefined) {
       // Refused before the handler looks at record or body; a reader may see 404 and 405.
       if (route.access !== 'public') checkScope(request.principal?.scope, route.access)
+      if (request.principal?.grants !== undefined) checkGranted(route)
       const reply = route.handle(request, match.parameter)
-      const isSlowRead = reply instanceof Promise && SAFE_METHODS.has(request.method)
-      return isSlowRead ? reply.then((value) => judgedAgain(request, value)) : reply
+      if (!(reply instanceof Promise)) return whileSeen(request, reply)
+      const isSlowRead = SAFE_METHODS.has(request.method)
+      return isSlowRead ? reply.then((value) => judgedAgain(request, whileSeen(request, value))) : reply
     }
     if (request.method === 'OPTIONS') return { status: 204, headers: { Allow: match.allow } }
     throw new Problem('method_not_allowed', `This resource takes ${match.allow}`, {
@@ -94,19 +96,24 @@ export function createApp(
     request.principal = credential.principal
     request.credential = credential
     const needed = route?.access ?? 'read'
-    request.scopeNow = scopeNow
     request.checkAgain = checksAgain[needed === 'public' ? 'read' : needed]
-  }
-
-  function scopeNow(this: Request) {
-    return authenticator.scopeNow(this)
   }
 
   /** @throws {Problem} 403. */
   function checkMay(needed: ScopeWord, request: Request) {
-    const scope = authenticator.scopeNow(request)
-    if (scope === undefined) throw notAuthenticated(request)
-    checkScope(scope, needed)
+    const principal = authenticator.principalNow(request)
+    if (principal === undefined) throw notAuthenticated(request)
+    checkScope(principal.scope, needed)
+    request.principal = principal
+  }
+
+  /** @returns The reply; if it has pieces, it breaks off before the next one once its account sees other records, or none. */
+  function whileSeen(request: Request, reply: Reply): Reply {
+    const { body } = reply
+    const { principal } = request
+    if (typeof body !== 'object' || !(Symbol.iterator in body) || body instanceof Uint8Array) return reply
+    if (principal === undefined || principal.kind === 'command') return reply
+    return { ...reply, body: checkedPieces(body, () => authenticator.seesTheSame(principal)) }
   }
 
   /** An expiry that refuses a credential must survive a crash: it is durable before the answer. */
@@ -196,6 +203,21 @@ function judgedAgain(request: Request, reply: Reply): Reply {
   const isLive = typeof reply.body === 'object' && 'begin' in reply.body
   if (!isLive) request.checkAgain?.()
   return reply
+}
+
+function* checkedPieces(pieces: Iterable<string>, isGood: () => boolean): Generator<string> {
+  for (const piece of pieces) {
+    if (!isGood()) throw new Problem('not_granted', 'The account may see other records now; read them again')
+    yield piece
+  }
+}
+
+/** @throws {Problem} 403 if the route is not for accounts that see only some records. */
+function checkGranted({ limits }: Route) {
+  if (limits !== 'refused') return
+  const message =
+    'This is about all records, and this account has grants for some; use an account without grants'
+  throw new Problem('not_granted', message, { headers: { 'WWW-Authenticate': BEARER_CHALLENGE } })
 }
 
 /** @throws {Problem} 403 if a page of another site makes the browser change something, or log in. */

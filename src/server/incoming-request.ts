@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { type Credential, callerKey, type Principal, type Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
-import type { Scope } from '../http/scope.ts'
 import { BODY_BYTES_MAX, BODY_PIECES_HELD_MAX, BODY_PIECES_MAX } from '../limits.ts'
 import type { ShortWorkScheduler } from '../scheduler.ts'
 import { originFormOf } from './framing.ts'
@@ -47,7 +46,6 @@ export class IncomingRequest implements Request {
   /** Start of its handling, by `elapsedInTurn`. */
   beganMs = 0
   checkAgain?: (this: Request) => void
-  scopeNow?: (this: Request) => Scope | undefined
   isWaiting?: boolean
   readonly response: ServerResponse
   readonly #incoming: IncomingMessage

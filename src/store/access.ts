@@ -49,6 +49,11 @@ export class Access {
     return (before === undefined || this.#mayWrite(before)) && (after === undefined || this.#mayWrite(after))
   }
 
+  /** Whether a record may be removed, and is seen. */
+  mayRemove(record: Configuration): boolean {
+    return this.#mayWrite(record)
+  }
+
   /** The record, if it is there for the account. */
   seenOf(record: Configuration | undefined): Configuration | undefined {
     return record !== undefined && this.sees(record) ? record : undefined

@@ -1,5 +1,5 @@
 import { checkMembers, isObject } from '../json.ts'
-import type { Configuration } from './configuration.ts'
+import type { Limited } from './access.ts'
 
 /** What an import does to records that are not in it: `merge` leaves them, `replace` removes them. */
 export type ImportMode = 'merge' | 'replace'
@@ -213,15 +213,14 @@ export function senderOf({ address, requestId, principal }: Sent): Actor {
 }
 
 /** Who asks for a change, and may be gone, or have lost the right to it, when it is decided or when its turn comes. */
-export interface Asker {
+export interface Asker extends Limited {
   /** Aborted when nobody waits for the answer any more. */
   readonly signal: AbortSignal
   /**
-   * Judges by what the caller may do now. Called when a change is decided, and again just before it is written.
+   * Judges by what the caller may do now, and brings `principal` up to date. Called when a change is decided, and again just
+   * before it is written.
    *
-   * @param before The record that changes, as far as one change of one record is known already; undefined if it is added.
-   * @param after The same record, as it becomes; undefined if it is removed.
    * @throws if the change is not allowed, or not any more; nothing has changed.
    */
-  checkAgain?: (before?: Configuration, after?: Configuration) => void
+  checkAgain?: () => void
 }

@@ -1,4 +1,5 @@
 import type { LongWork } from '../scheduler.ts'
+import type { Access } from './access.ts'
 import type { Notes } from './authorship.ts'
 import type { Configuration } from './configuration.ts'
 import type { ConfigurationIndex } from './configuration-index.ts'
@@ -23,6 +24,8 @@ export interface StoredNow {
   readonly lastId: number
   /** Bytes that the records which it makes may take beside all others; no limit if absent. */
   readonly memoryMax?: number
+  /** What the asker may see and change; undefined for all records. */
+  readonly access?: Access | undefined
 }
 
 /** Changes that are decided for the latest records, and made all together or not at all. */
@@ -33,7 +36,7 @@ export interface BulkChange {
   readonly readsAll: boolean
   /** Estimated steps of long work (see SLICE_STEPS); it stops to count beyond `stepsMax`. */
   stepsOn(index: ConfigurationIndex, stepsMax: number): number
-  /** @throws A refusal, if the records do not allow it. */
+  /** @throws A refusal, if the records, or the access, do not allow it. */
   plan(stored: StoredNow): LongWork<ImportPlan>
   /** What the first change says of the whole. */
   notesOf(plan: ImportPlan): Notes

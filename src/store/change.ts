@@ -32,15 +32,6 @@ export function namesOf(change: Alteration): readonly string[] {
   return change.name === change.modify.name ? [change.name] : [change.name, change.modify.name]
 }
 
-/** The record that a change is about, before and after it. @param find By name, before it. */
-export function recordsOf(
-  change: Alteration,
-  find: (name: string) => Configuration | undefined,
-): [before: Configuration | undefined, after: Configuration | undefined] {
-  if ('add' in change) return [undefined, change.add]
-  return 'remove' in change ? [find(change.remove), undefined] : [find(change.name), change.modify]
-}
-
 /** Form of the changes that `encodeChanges` gives; `ChangeReader` also reads those before it. */
 export const CHANGE_VERSION = 2
 /** Form of those with labels, which an older connbook would drop. */

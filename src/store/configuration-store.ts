@@ -1,4 +1,5 @@
 import type { Family } from '../metrics/family.ts'
+import type { Access } from './access.ts'
 import type { Actor, Asker, ImportMode } from './authorship.ts'
 import type { BulkChange } from './bulk-change.ts'
 import type { Change } from './change.ts'
@@ -13,7 +14,7 @@ import type { Sort } from './configuration-index.ts'
 import { bulkImport } from './import-plan.ts'
 import { listTag } from './list-tag.ts'
 import type { RecentChanges } from './recent-changes.ts'
-import type { BulkOutcome, ExpectedTag, RecordChanges } from './record-changes.ts'
+import { type BulkOutcome, type ExpectedTag, type RecordChanges, tagFor } from './record-changes.ts'
 import type { Stretch } from './record-filter.ts'
 import type { DurableListener, Records } from './records.ts'
 import { NameTakenError, StaleRecordError, UnknownNameError } from './refusals.ts'
@@ -77,6 +78,12 @@ export class ConfigurationStore {
     if (this.#tag.revision !== revision || this.#tag.id !== id)
       this.#tag = { id, revision, text: listTag(id, revision) }
     return this.#tag.text
+  }
+
+  /** The tag of the records that somebody sees, at this revision or an earlier one. */
+  tagFor(access: Access | undefined, revision = this.revision): string {
+    if (access === undefined && revision === this.revision) return this.tag
+    return tagFor(access, this.id, revision)
   }
 
   get count(): number {
@@ -149,6 +156,7 @@ export class ConfigurationStore {
    * @param actor Who asks for it; kept with the change.
    * @param asker The same, as long as the change can be refused; anybody may change anything if absent.
    * @returns The stored record; `id` is higher than any given before.
+   * @throws {NotGrantedError} if the asker's grants do not allow the change.
    * @throws {NameTakenError} with the record that holds the name. After this or another error, nothing has changed.
    * @throws {StorageFullError} if there is no room; a later call may succeed.
    * @throws {MemoryFullError} if the records take all the memory that they may.
@@ -157,9 +165,10 @@ export class ConfigurationStore {
    * @throws What the asker's `checkAgain` throws, until the change is being written.
    */
   add(actor: Actor, draft: NewConfiguration, asker?: Asker): Promise<Configuration> {
-    return this.#changes.change<Configuration>(actor, asker, [draft.name], ({ find, nextId }) => {
-      checkFree(find(draft.name))
+    return this.#changes.change<Configuration>(actor, asker, [draft.name], ({ find, access, nextId }) => {
       const add = new Configuration(nextId, draft)
+      access?.checkChange(undefined, add)
+      checkFree(add.name, find(add.name), access)
       return { change: { add }, outcomeOf: (made) => recordAfter(made) }
     })
   }
@@ -168,7 +177,7 @@ export class ConfigurationStore {
    * Changes some fields of a record and resolves once that is durable; a patch that changes nothing writes nothing.
    *
    * @returns The record as it was just before this change, and as it became; the id stays.
-   * @throws {UnknownNameError} if no record has the name.
+   * @throws {UnknownNameError} if no record has the name, or none that the asker sees.
    * @throws {StaleRecordError} if the record is not `expected`.
    * @throws {NameTakenError} if the new name belongs to another record.
    * @throws {InvalidInputError} if it would have too many labels. Also what `add` throws.
@@ -180,13 +189,20 @@ export class ConfigurationStore {
     expected?: Expectation,
     asker?: Asker,
   ): Promise<Modification> {
-    return this.#changes.change<Modification>(actor, asker, [name, patch.name ?? name], ({ find }) => {
-      const before = getExpected(find(name), name, expected)
-      const modify = before.with(patch)
-      if (modify === before) return { outcome: { before, after: before } }
-      if (modify.name !== name) checkFree(find(modify.name))
-      return { change: { modify, name }, outcomeOf: (made) => ({ before, after: recordAfter(made) }) }
-    })
+    return this.#changes.change<Modification>(
+      actor,
+      asker,
+      [name, patch.name ?? name],
+      ({ find, access }) => {
+        const mayChange =
+          access && ((record: Configuration) => access.checkChange(record, record.with(patch)))
+        const before = getExpected(find(name), name, expected, mayChange)
+        const modify = before.with(patch)
+        if (modify === before) return { outcome: { before, after: before } }
+        if (modify.name !== name) checkFree(modify.name, find(modify.name), access)
+        return { change: { modify, name }, outcomeOf: (made) => ({ before, after: recordAfter(made) }) }
+      },
+    )
   }
 
   /**
@@ -207,8 +223,10 @@ export class ConfigurationStore {
     asker?: Asker,
   ): Promise<Replacement> {
     const { name } = draft
-    return this.#changes.change<Replacement>(actor, asker, [name], ({ find, nextId }) => {
+    return this.#changes.change<Replacement>(actor, asker, [name], ({ find, access, nextId }) => {
       const before = find(name)
+      // Also of a record that the asker does not see: the name is not free.
+      if (access?.mayChange(before, new Configuration(nextId, draft)) === false) throw access.refusal()
       if (expected !== undefined && !expected(before)) throw unexpected(name, before)
       const outcomeOf = (made: Change) => ({ before, after: recordAfter(made) })
       if (before === undefined) return { change: { add: new Configuration(nextId, draft) }, outcomeOf }
@@ -223,12 +241,13 @@ export class ConfigurationStore {
    * Removes a record and resolves once that is durable.
    *
    * @returns The record that was removed.
-   * @throws {UnknownNameError} if no record has the name.
+   * @throws {UnknownNameError} if no record has the name, or none that the asker sees.
    * @throws {StaleRecordError} if the record is not `expected`. Also what `add` throws.
    */
   remove(actor: Actor, name: string, expected?: Expectation, asker?: Asker): Promise<Configuration> {
-    return this.#changes.change<Configuration>(actor, asker, [name], ({ find }) => {
-      const before = getExpected(find(name), name, expected)
+    return this.#changes.change<Configuration>(actor, asker, [name], ({ find, access }) => {
+      const mayChange = access && ((record: Configuration) => access.checkChange(record, undefined))
+      const before = getExpected(find(name), name, expected, mayChange)
       return { change: { remove: name }, outcomeOf: () => before }
     })
   }
@@ -237,11 +256,11 @@ export class ConfigurationStore {
    * What `changeTogether` would do now; pending changes count as done, once they are. Of changes made meanwhile, some may
    * count, but not in the tag: `changeTogether` refuses it then.
    *
-   * @param signal Stops the work; the promise rejects with its reason.
+   * @param asker Its signal stops the work; the promise rejects with the reason.
    * @throws {StaleListError} if the records are not `expected`. Also what `bulk` throws.
    */
-  planTogether(bulk: BulkChange, expected?: ExpectedTag, signal?: AbortSignal): Promise<BulkOutcome> {
-    return this.#changes.planTogether(bulk, expected, signal)
+  planTogether(bulk: BulkChange, expected?: ExpectedTag, asker?: Asker): Promise<BulkOutcome> {
+    return this.#changes.planTogether(bulk, expected, asker)
   }
 
   /**
@@ -266,9 +285,9 @@ export class ConfigurationStore {
     drafts: readonly ImportedConfiguration[],
     mode: ImportMode,
     expected?: ExpectedTag,
-    signal?: AbortSignal,
+    asker?: Asker,
   ): Promise<BulkOutcome> {
-    return this.planTogether(bulkImport(drafts, mode), expected, signal)
+    return this.planTogether(bulkImport(drafts, mode), expected, asker)
   }
 
   /** As `changeTogether`. @param drafts No two with the same name. */
@@ -315,17 +334,23 @@ function recordAfter(change: Change): Configuration {
 }
 
 /** @throws {NameTakenError} */
-function checkFree(holder: Configuration | undefined) {
-  if (holder !== undefined) throw new NameTakenError(holder)
+function checkFree(name: string, holder: Configuration | undefined, access: Access | undefined) {
+  if (holder === undefined) return
+  throw new NameTakenError(name, access === undefined ? holder : access.seenOf(holder))
 }
 
-/** @throws {UnknownNameError} {StaleRecordError} */
+/**
+ * @param mayChange Throws if the asker may not change the record so, or does not see it.
+ * @throws {UnknownNameError} {StaleRecordError} {NotGrantedError}
+ */
 function getExpected(
   record: Configuration | undefined,
   name: string,
   expected: Expectation | undefined,
+  mayChange?: (record: Configuration) => void,
 ): Configuration {
   if (record === undefined) throw new UnknownNameError(name)
+  mayChange?.(record)
   if (expected !== undefined && !expected(record)) throw new StaleRecordError(name)
   return record
 }

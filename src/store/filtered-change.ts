@@ -64,26 +64,32 @@ export function filteredChange(change: FilteredChange): BulkChange {
 /**
  * @throws {TooManyAffectedError}
  * @throws {TooManyChangesError} beyond IMPORT_ROWS_MAX changes.
+ * @throws {NotGrantedError} naming the first FAULTS_MAX records that the asker sees and may not change so.
  * @throws {InvalidInputError} naming the first FAULTS_MAX records that would become invalid.
  * @throws {MemoryFullError}
  */
 function* planFiltered(
   { matches, patch, affectedMax = Number.POSITIVE_INFINITY }: FilteredChange,
-  { records, memoryMax = Number.POSITIVE_INFINITY }: StoredNow,
+  { records, access, memoryMax = Number.POSITIVE_INFINITY }: StoredNow,
 ): LongWork<ImportPlan> {
   const modified: { before: Configuration; after: Configuration }[] = []
   const removed: Configuration[] = []
   const faults: Fault[] = []
+  const refused: Fault[] = []
   const patchSteps = stepsOfLabels(patch?.labelsPatch)
   let [matched, unchanged, growth, made] = [0, 0, 0, 0]
   const slice = new Slice()
   for (const record of records) {
     if (slice.isOverAfter(1)) yield
-    if (!matches(record)) continue
+    if (!matches(record) || access?.sees(record) === false) continue
     matched += 1
-    const isLost = matched > affectedMax || made > memoryMax || faults.length >= FAULTS_MAX
+    const isLost = matched > affectedMax || made > memoryMax || faults.length + refused.length >= FAULTS_MAX
     // The others are only counted.
     if (isLost || modified.length + removed.length > IMPORT_ROWS_MAX) continue
+    if (patch === undefined && access?.mayRemove(record) === false) {
+      refused.push(notGranted(record))
+      continue
+    }
     if (patch === undefined) {
       removed.push(record)
       growth -= memoryOf(record)
@@ -91,7 +97,8 @@ function* planFiltered(
     }
     if (slice.isOverAfter(patchSteps + stepsOfLabels(record.labels))) yield
     const after = changedBy(patch, record, faults)
-    if (after === record) unchanged += 1
+    if (access?.mayChange(record, after) === false) refused.push(notGranted(record))
+    else if (after === record) unchanged += 1
     else {
       modified.push({ before: record, after })
       const amount = amountOf(after)
@@ -100,6 +107,7 @@ function* planFiltered(
     }
   }
   if (matched > affectedMax) throw new TooManyAffectedError(matched, affectedMax)
+  if (refused.length > 0 && access !== undefined) throw access.refusal(refused)
   if (faults.length > 0) throw new InvalidInputError('Cannot change the records; nothing has changed', faults)
   if (modified.length + removed.length > IMPORT_ROWS_MAX)
     throw new TooManyChangesError(
@@ -107,6 +115,10 @@ function* planFiltered(
     )
   if (made > memoryMax) throw tooMuchAtOnce('change the records: they', memoryMax, 'narrow the filters')
   return { added: [], modified, removed, unchanged, growth }
+}
+
+function notGranted({ name }: Configuration): Fault {
+  return { field: 'name', detail: 'is not one that this account may change so', name }
 }
 
 /** The record itself if nothing changes, or if it would become invalid, which adds a fault. */

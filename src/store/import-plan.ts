@@ -1,5 +1,5 @@
-import { InvalidInputError, MemoryFullError } from '../errors.ts'
-import { IMPORT_ROW_MEMORY_BYTES } from '../limits.ts'
+import { type Fault, InvalidInputError, MemoryFullError } from '../errors.ts'
+import { FAULTS_MAX, IMPORT_ROW_MEMORY_BYTES } from '../limits.ts'
 import { type LongWork, runAtOnce } from '../scheduler.ts'
 import { timestamp } from '../timestamp.ts'
 import type { Actor, ImportMode, Notes } from './authorship.ts'
@@ -23,13 +23,16 @@ export function countsOf({ added, modified, removed, unchanged }: ImportPlan) {
   return { added: added.length, modified: modified.length, removed: removed.length, unchanged }
 }
 
+/** The same whether the account may not change a record, or does not see the one that has the name. */
+const NOT_GRANTED = 'is not one that this account may add or change so'
+
 const MEBIBYTE = 1024 * 1024
 
 /**
  * Compares records with those that are stored.
  *
  * @param drafts No two with the same name.
- * @throws {InvalidInputError} if a record would have too many labels.
+ * @throws {InvalidInputError} if a record would have too many labels, or naming those that the asker may not change so.
  * @throws {MemoryFullError} if the records that it makes take more than `memoryMax`.
  */
 export function planImport(
@@ -44,12 +47,13 @@ export function planImport(
 export function* planImportInSlices(
   drafts: readonly ImportedConfiguration[],
   mode: ImportMode,
-  { records, find, lastId, memoryMax = Number.POSITIVE_INFINITY }: StoredNow,
+  { records, find, lastId, access, memoryMax = Number.POSITIVE_INFINITY }: StoredNow,
 ): LongWork<ImportPlan> {
   const added: Configuration[] = []
   const modified: { before: Configuration; after: Configuration }[] = []
   const removed: Configuration[] = []
   const kept = new Set<string>()
+  const faults: Fault[] = []
   let unchanged = 0
   let growth = 0
   let made = 0
@@ -58,7 +62,12 @@ export function* planImportInSlices(
     if (slice.isOverAfter(stepsOfDraft(draft))) yield
     const before = find(draft.name)
     if (before?.labels !== undefined && slice.isOverAfter(stepsOfLabels(before.labels))) yield
-    const after = recordAfter(before, draft, lastId + added.length + 1)
+    const isSeen = before === undefined || access === undefined || access.sees(before)
+    const after = isSeen ? recordAfter(before, draft, lastId + added.length + 1) : undefined
+    if (after === undefined || (after !== before && access?.mayChange(before, after) === false)) {
+      if (faults.length < FAULTS_MAX) faults.push({ field: 'name', detail: NOT_GRANTED, name: draft.name })
+      continue
+    }
     if (before === undefined) added.push(after)
     else if (after === before) unchanged += 1
     else modified.push({ before, after })
@@ -75,10 +84,11 @@ export function* planImportInSlices(
     }
     if (mode === 'replace') kept.add(draft.name)
   }
+  if (faults.length > 0) throw new InvalidInputError('Cannot import the records; nothing has changed', faults)
   if (mode === 'merge') return { added, modified, removed, unchanged, growth }
   for (const record of records) {
     if (slice.isOverAfter(1)) yield
-    if (kept.has(record.name)) continue
+    if (kept.has(record.name) || access?.mayRemove(record) === false) continue
     removed.push(record)
     growth -= memoryOf(record)
   }

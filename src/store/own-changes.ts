@@ -2,15 +2,15 @@ import { recordMemoryMax } from '../budget.ts'
 import { OvertakenError, StorageUnavailableError, TooManyChangesError } from '../errors.ts'
 import { runAtOnce, type Scheduler } from '../scheduler.ts'
 import { timestamp } from '../timestamp.ts'
+import { type Access, accessOf } from './access.ts'
 import type { Actor, Asker } from './authorship.ts'
 import type { BulkChange, ImportPlan } from './bulk-change.ts'
-import { type Change, recordsOf } from './change.ts'
+import type { Change } from './change.ts'
 import type { ChangeLog } from './change-log.ts'
 import type { Configuration } from './configuration.ts'
 import type { ConfigurationIndex } from './configuration-index.ts'
 import { signedChangesOf, stepsOfChanges } from './import-plan.ts'
 import { LargeImportGate } from './large-import-gate.ts'
-import { listTag } from './list-tag.ts'
 import {
   type BulkOutcome,
   checkOf,
@@ -19,6 +19,7 @@ import {
   type Decision,
   type ExpectedTag,
   type RecordChanges,
+  tagFor,
 } from './record-changes.ts'
 import { RecordRoom } from './record-room.ts'
 import type { Records } from './records.ts'
@@ -84,10 +85,11 @@ export class OwnChanges implements RecordChanges {
     for (;;) {
       if (this.#gate.isClosed) await this.#gate.pass(asker)
       asker?.checkAgain?.()
+      const access = accessOf(asker)
       const find = (name: string) => this.#latest(name)
       let decision: Decision<Outcome>
       try {
-        decision = decide({ find, nextId: this.#lastId + 1 })
+        decision = decide({ find, access, nextId: this.#lastId + 1 })
         if ('change' in decision) this.#room.checkChange(this.#index, decision.change, find)
       } catch (refusal) {
         if (await this.#staged.areDurable(names)) throw refusal
@@ -95,9 +97,8 @@ export class OwnChanges implements RecordChanges {
       }
       if ('change' in decision) {
         const change = { ...decision.change, authorship: { actor, time: timestamp() } }
-        const [before, after] = recordsOf(change, find)
-        const check = () => asker?.checkAgain?.(before, after)
-        if (await this.#made([change], this.#log.append(change, check))) return decision.outcomeOf(change)
+        const made = this.#made([change], this.#log.append(change, checkOf(asker, access)))
+        if (await made) return decision.outcomeOf(change)
         continue
       }
       if (await this.#staged.areDurable(names)) return decision.outcome
@@ -107,17 +108,18 @@ export class OwnChanges implements RecordChanges {
   async planTogether(
     bulk: BulkChange,
     expected: ExpectedTag | undefined,
-    signal: AbortSignal | undefined,
+    asker: Asker | undefined,
   ): Promise<BulkOutcome> {
+    const access = accessOf(asker)
     for (;;) {
       const revision = this.#lastRevision
       const pending = revision === this.#index.revision ? undefined : this.#lastStaged
       const areDurable = async () => (await Promise.allSettled([pending]))[0].status === 'fulfilled'
       try {
-        const tag = checkTag(this.#lastTag, expected)
+        const tag = checkTag(this.#lastTag(access), expected)
         const records = bulk.readsAll ? this.#allLatest() : []
-        const stored = { ...this.#storedNow(records), find: (name: string) => this.#latest(name) }
-        const plan = await this.#scheduler.run(TRIALS, bulk.plan(stored), signal)
+        const stored = { ...this.#storedNow(records, access), find: (name: string) => this.#latest(name) }
+        const plan = await this.#scheduler.run(TRIALS, bulk.plan(stored), asker?.signal)
         this.#room.checkGrowth(this.#index, plan.growth)
         if (await areDurable()) return { ...plan, tag }
       } catch (refusal) {
@@ -138,13 +140,19 @@ export class OwnChanges implements RecordChanges {
       asker?.checkAgain?.()
       const stepsMax = this.#updatesAtOnceMax / this.#index.parts
       if (this.#isLarge(bulk.stepsOn(this.#index, stepsMax)))
-        return this.#changeInSlices(actor, bulk, expected, asker)
+        try {
+          return await this.#changeInSlices(actor, bulk, expected, asker)
+        } catch (error) {
+          if (error instanceof OvertakenError) continue
+          throw error
+        }
+      const access = accessOf(asker)
       const records = bulk.readsAll ? this.#allLatest() : []
       const find = (name: string) => this.#latest(name)
       let plan: ImportPlan
       try {
-        checkTag(this.#lastTag, expected)
-        plan = runAtOnce(bulk.plan({ ...this.#storedNow(records), find }))
+        checkTag(this.#lastTag(access), expected)
+        plan = runAtOnce(bulk.plan({ ...this.#storedNow(records, access), find }))
         this.#room.checkGrowth(this.#index, plan.growth)
       } catch (refusal) {
         if (await this.#staged.areDurable(this.#staged.names())) throw refusal
@@ -152,12 +160,12 @@ export class OwnChanges implements RecordChanges {
       }
       const changes = runAtOnce(signedChangesOf(plan, actor, bulk.notesOf(plan)))
       if (changes.length > 0) {
-        const made = this.#made(changes, this.#log.appendTogether(changes, checkOf(asker)))
-        const tag = this.#lastTag
+        const made = this.#made(changes, this.#log.appendTogether(changes, checkOf(asker, access)))
+        const tag = this.#lastTag(access)
         if (await made) return { ...plan, tag }
         continue
       }
-      const tag = this.#lastTag
+      const tag = this.#lastTag(access)
       // As in `change`: a plan without changes waits until the pending ones are durable.
       if (await this.#staged.areDurable(this.#staged.names())) return { ...plan, tag }
     }
@@ -173,8 +181,8 @@ export class OwnChanges implements RecordChanges {
     return this.#records.index
   }
 
-  get #lastTag(): string {
-    return listTag(this.#log.store, this.#lastRevision)
+  #lastTag(access: Access | undefined): string {
+    return tagFor(access, this.#log.store, this.#lastRevision)
   }
 
   #stage(changes: readonly Change[], durable: Promise<void>): Promise<void> {
@@ -214,34 +222,36 @@ export class OwnChanges implements RecordChanges {
       // The changes before it are applied or refused first, so that the index is the latest state.
       await this.#lastStaged.catch(() => {})
       asker?.checkAgain?.()
+      const access = accessOf(asker)
       if (!this.#log.isWritable)
         throw new StorageUnavailableError(
           `Cannot ${bulk.verb}: the disk failed, and it is not yet sure again`,
         )
-      checkTag(this.#lastTag, expected)
+      checkTag(this.#lastTag(access), expected)
       const records = this.#index.freeze()
-      const stored = { ...this.#storedNow(records), find: (name: string) => this.#index.find(name) }
+      const stored = { ...this.#storedNow(records, access), find: (name: string) => this.#index.find(name) }
       const plan = await this.#scheduler.run(CHANGES, bulk.plan(stored))
       this.#room.checkGrowth(this.#index, plan.growth)
       const changes = await this.#scheduler.run(CHANGES, signedChangesOf(plan, actor, bulk.notesOf(plan)))
       if (this.#isLarge(stepsOfChanges(changes, this.#updatesAtOnceMax))) {
         this.#lastId = plan.added.at(-1)?.id ?? stored.lastId
-        await this.#log.appendInSlices(changes, checkOf(asker)).catch((error: unknown) => {
+        await this.#log.appendInSlices(changes, checkOf(asker, access)).catch((error: unknown) => {
           // Nothing was written, so its ids are still free. A disk that failed may have kept them.
-          if (error instanceof TooManyChangesError) this.#lastId = stored.lastId
+          if (error instanceof TooManyChangesError || error instanceof OvertakenError)
+            this.#lastId = stored.lastId
           throw error
         })
         this.#lastRevision = this.#index.revision
       } else if (changes.length > 0)
-        await this.#stage(changes, this.#log.appendTogether(changes, checkOf(asker)))
-      return { ...plan, tag: this.#lastTag }
+        await this.#stage(changes, this.#log.appendTogether(changes, checkOf(asker, access)))
+      return { ...plan, tag: this.#lastTag(access) }
     } finally {
       open()
     }
   }
 
-  #storedNow(records: Iterable<Configuration>) {
-    return { records, lastId: this.#lastId, memoryMax: this.#room.planMemoryMax(this.#index) }
+  #storedNow(records: Iterable<Configuration>, access: Access | undefined) {
+    return { records, access, lastId: this.#lastId, memoryMax: this.#room.planMemoryMax(this.#index) }
   }
 
   #latest(name: string): Configuration | undefined {

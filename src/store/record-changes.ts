@@ -1,8 +1,11 @@
+import { OvertakenError } from '../errors.ts'
+import { type Access, accessOf } from './access.ts'
 import type { Actor, Asker } from './authorship.ts'
 import type { BulkChange, ImportPlan } from './bulk-change.ts'
 import type { Alteration, Change } from './change.ts'
 import type { CheckChange } from './change-log.ts'
 import type { Configuration } from './configuration.ts'
+import { listTag } from './list-tag.ts'
 import { StaleListError } from './refusals.ts'
 
 /** Makes decisions about records durable. There is one way for a store of this process alone, and one for a shared store. */
@@ -23,7 +26,7 @@ export interface RecordChanges {
   planTogether(
     bulk: BulkChange,
     expected: ExpectedTag | undefined,
-    signal: AbortSignal | undefined,
+    asker: Asker | undefined,
   ): Promise<BulkOutcome>
   /** See `ConfigurationStore.changeTogether`. */
   changeTogether(
@@ -45,6 +48,8 @@ export interface RecordChanges {
 /** The latest state, as far as a decision about a few names needs it. */
 export interface Latest {
   find(name: string): Configuration | undefined
+  /** What the asker may see and change; undefined for all records. */
+  readonly access: Access | undefined
   /** For a record that is added; a shared store may give it another one. */
   readonly nextId: number
 }
@@ -76,7 +81,19 @@ export function checkTag(tag: string, expected: ExpectedTag | undefined): string
   return tag
 }
 
-/** The check of an import, which is judged as a whole. */
-export function checkOf(asker: Asker | undefined): CheckChange {
-  return () => asker?.checkAgain?.()
+/**
+ * The check of a change that has been decided.
+ *
+ * @param access For which it was decided. With another one it is overtaken, and must be decided anew.
+ */
+export function checkOf(asker: Asker | undefined, access: Access | undefined): CheckChange {
+  return () => {
+    asker?.checkAgain?.()
+    if (accessOf(asker)?.text !== access?.text) throw new OvertakenError()
+  }
+}
+
+/** The tag of the records at a revision, for those who see them. */
+export function tagFor(access: Access | undefined, store: string, revision: number): string {
+  return listTag(access === undefined ? store : access.storeOf(store), revision)
 }

@@ -3,10 +3,13 @@ import type { Configuration } from './configuration.ts'
 
 export class NameTakenError extends ConnbookError {
   readonly code = 'name_taken'
-  readonly holder: Configuration
+  /** The record that has the name; undefined if the asker does not see it. */
+  readonly holder: Configuration | undefined
 
-  constructor(holder: Configuration) {
-    super(`Cannot take the name "${holder.name}": the record with id ${holder.id} has it`)
+  constructor(name: string, holder: Configuration | undefined) {
+    super(
+      `Cannot take the name "${name}": ${holder ? `the record with id ${holder.id}` : 'another record'} has it`,
+    )
     this.holder = holder
   }
 }

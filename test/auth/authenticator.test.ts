@@ -60,16 +60,21 @@ describe('authenticate', () => {
     ]
     const answers = headersOf.map((headers) => {
       const request = { ...session, headers }
-      assert.equal(authenticator.scopeNow(request), authenticator.authenticate(request)?.principal.scope)
-      return authenticator.scopeNow(request)
+      assert.equal(authenticator.principalNow(request), authenticator.authenticate(request)?.principal)
+      return authenticator.principalNow(request)?.scope
     })
     const [none, both] = [undefined, 'read write']
     assert.deepEqual(answers, [both, both, none, none, none, none, none])
     const ofOwner = { ...session, headers: {}, isOwner: true }
-    assert.equal(authenticator.scopeNow(ofOwner), 'read write admin')
-    assert.equal(authenticator.scopeNow({ ...ofOwner, headers: { authorization: 'Bearer x' } }), none)
+    const owner = authenticator.authenticate(ofOwner)?.principal
+    assert.equal(owner?.scope, 'read write admin')
+    assert.equal(authenticator.principalNow({ ...ofOwner, ...(owner && { principal: owner }) }), owner)
+    assert.equal(authenticator.principalNow({ ...ofOwner, headers: { authorization: 'Bearer x' } }), none)
     await authenticator.logOut(session)
-    assert.deepEqual([session, token].map(authenticator.scopeNow), [none, both])
+    assert.deepEqual(
+      [session, token].map((one) => authenticator.principalNow(one)?.scope),
+      [none, both],
+    )
   })
 
   const scopes = [

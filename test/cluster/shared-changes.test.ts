@@ -96,7 +96,7 @@ describe('changes of a shared store', () => {
     }
     await assert.rejects(store.add(someone, draft('a')), (error) => {
       assert.ok(error instanceof NameTakenError)
-      assert.equal(error.holder.id, 1)
+      assert.equal(error.holder?.id, 1)
       return true
     })
     other.beforeChange = () => {

@@ -7,6 +7,7 @@ const route = (path: string): Route => ({
   method: 'GET',
   path,
   access: 'read',
+  limits: 'same',
   handle: () => ({ status: 200, headers: {} }),
 })
 const advise = (path: string, basePath = '') =>

@@ -15,7 +15,7 @@ import {
 } from '../support/properties/texts.ts'
 
 const route = (method: Route['method'], path: string): Route => {
-  return { method, path, access: 'read', handle: () => ({ status: 200, headers: {} }) }
+  return { method, path, access: 'read', limits: 'same', handle: () => ({ status: 200, headers: {} }) }
 }
 const listed = route('GET', '/things/')
 const added = route('POST', '/things/')

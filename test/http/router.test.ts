@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { createRouter, type Route } from '../../src/http/router.ts'
 
 const route = (method: Route['method'], path: string): Route => {
-  return { method, path, access: 'read', handle: () => ({ status: 200, headers: {} }) }
+  return { method, path, access: 'read', limits: 'same', handle: () => ({ status: 200, headers: {} }) }
 }
 
 const routes = [

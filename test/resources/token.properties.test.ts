@@ -27,7 +27,8 @@ let asked: readonly ClientCredentials[] | undefined
 let askedScope: Scope | undefined
 const authenticator: Authenticator = {
   authenticate: () => undefined,
-  scopeNow: () => undefined,
+  principalNow: () => undefined,
+  seesTheSame: () => true,
   remembering: undefined,
   logins: createLoginCounters(),
   close: async () => {},

@@ -43,7 +43,7 @@ function setUp(first?: Credential) {
   const handleSlowly = () => goOn.promise.then(() => textReply(200, ''))
   const handle = (_: Request, parameter: string) => textReply(200, parameter)
   const route = (method: Route['method'], path: string, access: Route['access']): Route => {
-    return { method, path, access, handle }
+    return { method, path, access, limits: 'same', handle }
   }
   const fail = (error: Error) => () => {
     throw error
@@ -67,7 +67,8 @@ function setUp(first?: Credential) {
   ]
   const authenticator = {
     authenticate: () => held.credential,
-    scopeNow: () => held.credential?.principal.scope,
+    principalNow: () => held.credential?.principal,
+    seesTheSame: () => true,
     get remembering() {
       return held.remembering
     },
@@ -227,11 +228,12 @@ describe('createApp', () => {
 describe('createStartingApp', () => {
   const handle = () => textReply(200, 'alive')
   const routes: Route[] = [
-    { method: 'GET', path: '/health', access: 'public', handle },
+    { method: 'GET', path: '/health', access: 'public', limits: 'same', handle },
     {
       method: 'GET',
       path: '/ready',
       access: 'public',
+      limits: 'same',
       handle() {
         throw new Problem('not_ready', 'not yet')
       },
@@ -261,6 +263,7 @@ describe('createStartingApp', () => {
       method: 'GET',
       path: '/file/:name',
       access: 'public',
+      limits: 'same',
       handle: async (_, name) => {
         if (name === 'none') throw new Problem('unknown_path', 'not there')
         return textReply(200, name)
@@ -276,8 +279,8 @@ describe('createStartingApp', () => {
       throw new TypeError('made by the test')
     }
     const failing: Route[] = [
-      { method: 'GET', path: '/now', access: 'public', handle: fail },
-      { method: 'GET', path: '/later', access: 'public', handle: async () => fail() },
+      { method: 'GET', path: '/now', access: 'public', limits: 'same', handle: fail },
+      { method: 'GET', path: '/later', access: 'public', limits: 'same', handle: async () => fail() },
     ]
     const next = Promise.resolve(async (): Promise<Reply> => ({ status: 500, headers: {} }))
     const app = createStartingApp(failing, '', next)

@@ -13,7 +13,7 @@ import { draft } from '../support/store.ts'
 describe('a refused change', () => {
   it('has a code for callers, and a message that names the record', () => {
     const holder = new Configuration(7, draft('web'))
-    const taken = new NameTakenError(holder)
+    const taken = new NameTakenError('web', holder)
     const said = [taken, new UnknownNameError('web'), new StaleRecordError('web'), new StaleListError()]
     assert.deepEqual(
       said.map(({ code, message }) => [code, message]),

@@ -10,13 +10,18 @@ import { Records } from '../../src/store/records.ts'
 /**
  * A store in memory alone, for tests of reading: nothing is kept, and each change is durable at once.
  *
- * @param drafts Get the ids from 1 on.
+ * @param drafts Get the ids from 1 on; records keep theirs, which must rise.
  */
-export function loadStore(drafts: readonly NewConfiguration[], scheduler: Scheduler): ConfigurationStore {
-  const loaded = drafts.map((each, i) => new Configuration(i + 1, each))
+export function loadStore(
+  drafts: readonly (NewConfiguration | Configuration)[],
+  scheduler: Scheduler,
+): ConfigurationStore {
+  const loaded = drafts.map((each, i) =>
+    each instanceof Configuration ? each : new Configuration(i + 1, each),
+  )
   const jsonBytes = loaded.reduce((sum, record) => sum + record.jsonBytes, 0)
   const index = new ConfigurationIndex()
-  index.load(loaded, jsonBytes, loaded.length, loaded.length)
+  index.load(loaded, jsonBytes, loaded.length, loaded.at(-1)?.id ?? 0)
   const records = new Records(index, scheduler)
   const log = new MemoryChangeLog(records)
   return new ConfigurationStore(records, log, new OwnChanges(records, log, scheduler, 1_000))
