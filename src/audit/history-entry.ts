@@ -1,4 +1,5 @@
 import { isObject } from '../json.ts'
+import type { Configuration } from '../store/configuration.ts'
 import type { TrailLine } from './trail-lines.ts'
 
 export const changeEvents = [
@@ -55,6 +56,22 @@ export function entryOf(line: TrailLine): HistoryEntry | undefined {
     ...(isObject(changed) ? { changed } : {}),
     ...(isObject(record) ? { record } : {}),
   }
+}
+
+/** The entry of a change of which not all is seen: into sight it is an addition, out of it a deletion. */
+export function entryAsSeen(
+  entry: HistoryEntry,
+  {
+    before,
+    after,
+  }: { readonly before: Configuration | undefined; readonly after: Configuration | undefined },
+): HistoryEntry {
+  if (entry.event !== 'configuration_modified' || (before !== undefined && after !== undefined)) return entry
+  const record = after ?? before
+  if (record === undefined) return entry
+  const { changed: _, ...kept } = entry
+  const event = after === undefined ? 'configuration_deleted' : 'configuration_added'
+  return { ...kept, event, name: record.name, record: { ...record } }
 }
 
 /** Undefined for a line that is not about changes that were made together. */

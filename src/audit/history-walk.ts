@@ -1,5 +1,13 @@
+import type { Access } from '../store/access.ts'
 import type { Configuration } from '../store/configuration.ts'
-import { changeEvents, countedEntryOf, entryOf, idOf } from './history-entry.ts'
+import {
+  changeEvents,
+  countedEntryOf,
+  entryAsSeen,
+  entryOf,
+  type HistoryEntry,
+  idOf,
+} from './history-entry.ts'
 import type { ListedRanges } from './listed-ranges.ts'
 import { type PastChange, PastRecords } from './past-records.ts'
 import type { TrailLine } from './trail-lines.ts'
@@ -22,6 +30,8 @@ export interface HistoryQuery {
   readonly by?: string | undefined
   /** Whether a change of one record is kept; without it, changes that are only counted are kept, too. */
   readonly keeps?: ((change: PastChange) => boolean) | undefined
+  /** Limits `keeps`, which must be given: only what is certain is shown, and only what is seen of it. */
+  readonly access?: Access | undefined
 }
 
 /** Where a change is among all: those made together in a cluster share the revision. */
@@ -101,14 +111,15 @@ export class HistoryWalk {
     const range = listed.find(this.#upTo)
     this.#judge(range?.after ?? this.#upTo)
     this.#judgeBeyondGap(Number.NEGATIVE_INFINITY)
-    const { limit, since = '' } = this.#query
+    const { limit, since = '', access } = this.#query
     const entries = this.#kept.slice(0, limit)
     const last = entries.at(-1)
     const hasMore = this.#kept.length > limit && last !== undefined
     const listedSince = latest(range?.time ?? now, this.#uncertainSince ?? '', since)
     return {
       entries: entries.map(({ json }) => json),
-      since: hasMore ? latest(listedSince, last.time) : listedSince,
+      // What was before the first change that is seen is nobody's business.
+      since: hasMore || access !== undefined ? latest(listedSince, last?.time ?? '') : listedSince,
       next: hasMore ? { revision: last.revision, id: last.id } : undefined,
     }
   }
@@ -140,18 +151,28 @@ export class HistoryWalk {
     else change = past?.undo(line, id)
     if (past?.isWhole === false) this.#uncertainSince ??= time
     if (this.#kept.length > this.#query.limit || !this.#isKept(line, { revision, id }, change)) return
-    const entry = id === 0 ? countedEntryOf(line) : entryOf(line)
+    const entry = id === 0 ? countedEntryOf(line) : this.#entryOf(line, change)
     if (entry !== undefined) this.#kept.push({ revision, id, time, json: JSON.stringify(entry) })
+  }
+
+  #entryOf(line: TrailLine, change: PastChange | undefined): HistoryEntry | undefined {
+    const { access } = this.#query
+    const entry = entryOf(line)
+    if (access === undefined || entry === undefined || change === undefined) return entry
+    const seen = access.seenChangeOf(change)
+    return seen && entryAsSeen(entry, seen)
   }
 
   /** The one place where a change is judged by what is asked for. */
   #isKept(line: TrailLine, place: HistoryPlace, change: PastChange | undefined): boolean {
-    const { before, since, until, by, keeps } = this.#query
+    const { before, since, until, by, keeps, access } = this.#query
     const time = String(line.time)
     if (before !== undefined && compareNewest(place, before) <= 0) return false
     if (since !== undefined && time < since) return false
     if (until !== undefined && time >= until) return false
     if (by !== undefined && line.by !== by) return false
+    if (access !== undefined && (change?.isCertain !== true || access.seenChangeOf(change) === undefined))
+      return false
     return keeps === undefined || (change !== undefined && keeps(change))
   }
 }

@@ -2,12 +2,14 @@ import { ConnbookError, systemCode, TrailUnavailableError } from '../errors.ts'
 import type { DataPaths } from '../files/data-folder.ts'
 import { isObject, printableJson } from '../json.ts'
 import type { Log } from '../log.ts'
+import type { Access } from '../store/access.ts'
 import type { Configuration } from '../store/configuration.ts'
 import { storeOfTag } from '../store/list-tag.ts'
 import { timestamp } from '../timestamp.ts'
 import type { AuditTrail } from './audit-trail.ts'
 import { entryOf, type HistoryEntry, idOf } from './history-entry.ts'
 import { type AllHistory, type HistoryQuery, HistoryWalk } from './history-walk.ts'
+import type { PastChange } from './past-records.ts'
 import type { TrailLine } from './trail-lines.ts'
 import { scanTrail, TRAIL_PIECE_BYTES, type TrailSearch, type Turn } from './trail-scan.ts'
 
@@ -57,6 +59,27 @@ export interface RecordHistories {
     find: (id: number) => Configuration | undefined,
     turn: Turn,
   ): Promise<AllHistory>
+  /**
+   * The last changes of a record, as far as they are seen: of the one that has the name, or else of the last one that was
+   * seen with it. Undefined if there is none.
+   *
+   * @param find As for `readAll`. @param present The record that has the name, if it is seen.
+   * @throws {TrailUnavailableError}
+   */
+  readSeen(
+    asked: Asked,
+    seen: SeenName,
+    present: Configuration | undefined,
+    find: (id: number) => Configuration | undefined,
+    turn: Turn,
+  ): Promise<AllHistory | undefined>
+}
+
+/** Whose history is read by somebody who does not see all records. */
+export interface SeenName {
+  readonly name: string
+  readonly access: Access
+  readonly limit: number
 }
 
 export function createRecordHistories(
@@ -64,7 +87,7 @@ export function createRecordHistories(
   trail: Pick<AuditTrail, 'written'>,
   log: Log,
 ): RecordHistories {
-  return { findLastHolder, read, readAll }
+  return { findLastHolder, read, readAll, readSeen }
 
   async function findLastHolder(asked: Asked, name: string, turn: Turn): Promise<number | undefined> {
     let last: { readonly revision: number; readonly id: number } | undefined
@@ -127,6 +150,28 @@ export function createRecordHistories(
       isDone: (listed) => walk.isDone(listed),
     })
     return turn(() => walk.end(listed, now))
+  }
+
+  async function readSeen(
+    asked: Asked,
+    { name, access, limit }: SeenName,
+    present: Configuration | undefined,
+    find: (id: number) => Configuration | undefined,
+    turn: Turn,
+  ): Promise<AllHistory | undefined> {
+    let id = present?.id
+    if (id === undefined) {
+      const keeps = (change: PastChange) => {
+        const { before, after } = access.seenChangeOf(change) ?? {}
+        if (before?.name !== name && after?.name !== name) return false
+        id ??= (after ?? before)?.id
+        return true
+      }
+      await readAll(asked, { limit: 1, access, keeps }, find, turn)
+    }
+    if (id === undefined) return undefined
+    const keeps = ({ before, after }: PastChange) => (after ?? before)?.id === id
+    return readAll(asked, { limit, access, keeps }, find, turn)
   }
 
   async function search({ store, revision }: Asked, turn: Turn, more: Omit<TrailSearch, 'store' | 'upTo'>) {

@@ -2,6 +2,7 @@ import type { HistoryPlace, HistoryQuery } from '../audit/history-walk.ts'
 import { ALL_HISTORY_ENTRIES_DEFAULT, ALL_HISTORY_ENTRIES_MAX, FILTER_CHARACTERS_MAX } from '../limits.ts'
 import { MOMENT_FORMS, parseMoment } from '../moment.ts'
 import type { Parameter } from '../openapi/operation.ts'
+import type { Access } from '../store/access.ts'
 import { listTag, parseListTag, storeOfTag } from '../store/list-tag.ts'
 import { changeMatcherOf, type Filter } from '../store/record-filter.ts'
 import { isLongerThan } from '../text.ts'
@@ -57,12 +58,12 @@ export const historyOfAllNames: readonly string[] = [
 type ParsedQuery = Query<(typeof parameters)[number], (typeof repeatableFilterNames)[number]>
 
 /** What the history of all records is asked for. */
-export interface AskedHistory extends Omit<HistoryQuery, 'keeps'> {
+export interface AskedHistory extends Omit<HistoryQuery, 'keeps' | 'access'> {
   readonly filter: Filter | undefined
 }
 
 /**
- * @param store Id of the store.
+ * @param store Id of the store, as the caller sees it.
  * @throws {InvalidInputError} naming every faulty parameter.
  */
 export function parseHistoryQuery(text: string, store: string, nowMs: number): AskedHistory {
@@ -79,8 +80,9 @@ export function parseHistoryQuery(text: string, store: string, nowMs: number): A
   return asked
 }
 
-/** What is looked for in the trail. */
-export function searchOf({ filter, ...asked }: AskedHistory): HistoryQuery {
+/** What is looked for in the trail. @param access Of the caller. */
+export function searchOf({ filter, ...asked }: AskedHistory, access: Access | undefined): HistoryQuery {
+  if (access !== undefined) return { ...asked, access, keeps: changeMatcherOf(access.limit(filter) ?? {}) }
   return filter === undefined ? asked : { ...asked, keeps: changeMatcherOf(filter) }
 }
 

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { AllHistory } from '../audit/history-walk.ts'
 import type { Asked, RecordHistories } from '../audit/record-history.ts'
 import type { Turn } from '../audit/trail-scan.ts'
 import { createFairQueue } from '../fair-queue.ts'
@@ -8,6 +9,7 @@ import { Problem } from '../http/problem.ts'
 import { HISTORY_ENTRIES_DEFAULT, HISTORY_ENTRIES_MAX } from '../limits.ts'
 import type { Parameter } from '../openapi/operation.ts'
 import type { Scheduler } from '../scheduler.ts'
+import { accessOf } from '../store/access.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { findById } from '../store/frozen-records.ts'
 import { inCode } from '../text.ts'
@@ -51,6 +53,7 @@ export const history = defineResource({
       method: 'GET',
       path: '/v1/history',
       access: 'read',
+      limits: 'records',
       summary: `lists the changes of all records, newest first; optional: ${inCode(historyOfAllNames)}`,
       answers: '200 `{"history":[…],"since":…}`, with `Link` if there are more',
       operation: {
@@ -105,24 +108,36 @@ export function historyHandlers(
   return { list, read }
 
   async function list(request: Request): Promise<Reply> {
-    const asked = parseHistoryQuery(request.query, store.id, Date.now())
+    const access = accessOf(request)
+    const storeId = access === undefined ? store.id : access.storeOf(store.id)
+    const asked = parseHistoryQuery(request.query, storeId, Date.now())
+    const search = searchOf(asked, access)
     return inTurn(request, async (now, turn) => {
-      const records = asked.filter === undefined ? { leaves: [] } : store.freeze()
+      const records = search.keeps === undefined ? { leaves: [] } : store.freeze()
       const find = (id: number) => findById(records, id)
-      const found = await histories.readAll(now, searchOf(asked), find, turn)
+      const found = await histories.readAll(now, search, find, turn)
       const { entries, since, next } = found
       const link =
-        next === undefined ? {} : { Link: nextLink(`${basePath}/v1/history`, store.id, asked, next) }
-      return reply(request, `{"history":[${entries.join(',')}],"since":"${since}"}`, link)
+        next === undefined ? {} : { Link: nextLink(`${basePath}/v1/history`, storeId, asked, next) }
+      return reply(request, textOf({ entries, since }), link)
     })
   }
 
   async function read(request: Request, name: string): Promise<Reply> {
     const limit = parseLimit(request.query)
+    const access = accessOf(request)
     return inTurn(request, async (now, turn) => {
+      if (access !== undefined) {
+        const records = store.freeze()
+        const present = access.seenOf(store.find(name))
+        const find = (id: number) => findById(records, id)
+        const found = await histories.readSeen(now, { name, access, limit }, present, find, turn)
+        if (found === undefined) throw unknownName(name)
+        return reply(request, textOf(found))
+      }
       const id = store.find(name)?.id ?? (await histories.findLastHolder(now, name, turn))
       if (id !== undefined) return reply(request, JSON.stringify(await histories.read(now, id, limit, turn)))
-      throw new Problem('unknown_name', `No configuration is named "${name}", and none is known to have been`)
+      throw unknownName(name)
     })
   }
 
@@ -148,6 +163,14 @@ export function historyHandlers(
       queue.leave()
     }
   }
+}
+
+function unknownName(name: string): Problem {
+  return new Problem('unknown_name', `No configuration is named "${name}", and none is known to have been`)
+}
+
+function textOf({ entries, since }: Pick<AllHistory, 'entries' | 'since'>): string {
+  return `{"history":[${entries.join(',')}],"since":"${since}"}`
 }
 
 /** Resolves when the store reports a change. */

@@ -1,6 +1,7 @@
 import { type AuditTrail, recordIfUnchanged } from '../audit/audit-trail.ts'
 import { shownModifications } from '../audit/shown-changes.ts'
 import { recordMemoryMax } from '../budget.ts'
+import { InvalidInputError } from '../errors.ts'
 import {
   extraColumns,
   inQuery,

@@ -60,7 +60,7 @@ export class Access {
   }
 
   /** A change as the account sees it; undefined if it sees nothing of it. */
-  seenChangeOf(change: RecordChange): RecordChange | undefined {
+  seenChangeOf<Change extends Pick<RecordChange, 'before' | 'after'>>(change: Change): Change | undefined {
     const [before, after] = [this.seenOf(change.before), this.seenOf(change.after)]
     if (before === change.before && after === change.after) return change
     return before === undefined && after === undefined ? undefined : { ...change, before, after }

@@ -34,7 +34,8 @@ interface History {
   readonly since: string
 }
 
-const unasked = { readAll: () => assert.fail('nobody asks for it') }
+const nobody = () => assert.fail('nobody asks for it')
+const unasked = { readAll: nobody, readSeen: nobody }
 
 /** Calls with the token of `script`. */
 async function callerOf(service: TestService) {
