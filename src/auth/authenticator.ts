@@ -1,15 +1,7 @@
 import type { AuditTrail } from '../audit/audit-trail.ts'
 import { type Fault, InvalidInputError, InvalidScopeError } from '../errors.ts'
 import { ownerHeaders, trimBlanks } from '../http/header-fields.ts'
-import {
-  type AccountPrincipal,
-  areSameGrants,
-  type Caller,
-  type CommandPrincipal,
-  type Credential,
-  type Principal,
-  type Request,
-} from '../http/message.ts'
+import type { Caller, CommandPrincipal, Credential, Principal, Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import { ADMIN_SCOPE, narrower, type Scope, WRITE_SCOPE } from '../http/scope.ts'
 import { decodePercent } from '../http/url.ts'
@@ -66,8 +58,6 @@ export interface Authenticator {
    * would put objects made here for long-lived streams into the old generation at once, and repeated checks would fill it.
    */
   principalNow(request: Request): Principal | undefined
-  /** Whether an account is still there, and its grants are the same, whatever has become of the credential. */
-  seesTheSame(principal: AccountPrincipal): boolean
   /** Await it before refusing a credential: its expiry must survive a crash. Never rejects. */
   readonly remembering: Promise<void> | undefined
   readonly logins: Readonly<Record<AccountKind, LoginCounters>>
@@ -160,11 +150,6 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
 
     principalNow(request) {
       return isOwnerWithoutToken(request) ? request.principal : findClaims(request)?.principal
-    },
-
-    seesTheSame({ kind, name, grants }) {
-      const account = accounts.find(kind, name)
-      return account !== undefined && areSameGrants(account.grants, grants)
     },
 
     get remembering() {

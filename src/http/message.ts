@@ -100,8 +100,13 @@ export interface Request extends Caller {
   readonly progress: Progress
 }
 
+/** Whether the rest of an answer may be sent, whose first part was for an account with these grants. */
+export function maySendMore(request: Request, grants: Principal['grants']): boolean {
+  return isStillAllowed(request) && areSameGrants(grants, request.principal?.grants)
+}
+
 /** Whether `checkAgain` lets the request go on. */
-export function isStillAllowed(request: Request): boolean {
+function isStillAllowed(request: Request): boolean {
   try {
     request.checkAgain?.()
     return true

@@ -1,6 +1,6 @@
 import { type Authenticator, readBearer } from '../auth/authenticator.ts'
 import { isCrossSite } from '../http/header-fields.ts'
-import { jsonReply, type Reply, type Request } from '../http/message.ts'
+import { areSameGrants, jsonReply, type Reply, type Request } from '../http/message.ts'
 import { BEARER_CHALLENGE, PROBLEM_TYPE, Problem, problemOf } from '../http/problem.ts'
 import {
   adviseOnPath,
@@ -77,10 +77,10 @@ export function createApp(
       // Refused before the handler looks at record or body; a reader may see 404 and 405.
       if (route.access !== 'public') checkScope(request.principal?.scope, route.access)
       if (request.principal?.grants !== undefined) checkGranted(route)
-      const reply = route.handle(request, match.parameter)
-      if (!(reply instanceof Promise)) return whileSeen(request, reply)
-      const isSlowRead = SAFE_METHODS.has(request.method)
-      return isSlowRead ? reply.then((value) => judgedAgain(request, whileSeen(request, value))) : reply
+      const make = () => route.handle(request, match.parameter)
+      const reply = make()
+      const isSlowRead = reply instanceof Promise && SAFE_METHODS.has(request.method)
+      return isSlowRead ? judgedAgain(request, reply, make) : reply
     }
     if (request.method === 'OPTIONS') return { status: 204, headers: { Allow: match.allow } }
     throw new Problem('method_not_allowed', `This resource takes ${match.allow}`, {
@@ -105,15 +105,6 @@ export function createApp(
     if (principal === undefined) throw notAuthenticated(request)
     checkScope(principal.scope, needed)
     request.principal = principal
-  }
-
-  /** @returns The reply; if it has pieces, it breaks off before the next one once its account sees other records, or none. */
-  function whileSeen(request: Request, reply: Reply): Reply {
-    const { body } = reply
-    const { principal } = request
-    if (typeof body !== 'object' || !(Symbol.iterator in body) || body instanceof Uint8Array) return reply
-    if (principal === undefined || principal.kind === 'command') return reply
-    return { ...reply, body: checkedPieces(body, () => authenticator.seesTheSame(principal)) }
   }
 
   /** An expiry that refuses a credential must survive a crash: it is durable before the answer. */
@@ -197,18 +188,22 @@ export function problemReply(problem: Problem): Reply {
   return jsonReply(problem.status, problem, { 'Content-Type': PROBLEM_TYPE, ...problem.headers })
 }
 
-/** @throws {Problem} 403 if the caller may not read any more what took its time to be read. */
-function judgedAgain(request: Request, reply: Reply): Reply {
-  // A live answer has begun already, and ends by itself.
-  const isLive = typeof reply.body === 'object' && 'begin' in reply.body
-  if (!isLive) request.checkAgain?.()
-  return reply
-}
-
-function* checkedPieces(pieces: Iterable<string>, isGood: () => boolean): Generator<string> {
-  for (const piece of pieces) {
-    if (!isGood()) throw new Problem('not_granted', 'The account may see other records now; read them again')
-    yield piece
+/**
+ * A reply that took its time. It is made again if its account sees other records by now.
+ *
+ * @throws {Problem} 403 if the caller may not read it any more.
+ */
+async function judgedAgain(
+  request: Request,
+  first: Promise<Reply>,
+  make: () => Reply | Promise<Reply>,
+): Promise<Reply> {
+  for (let reply = await first; ; reply = await make()) {
+    // A live answer has begun already, and ends by itself.
+    if (typeof reply.body === 'object' && 'begin' in reply.body) return reply
+    const { principal } = request
+    request.checkAgain?.()
+    if (areSameGrants(principal?.grants, request.principal?.grants)) return reply
   }
 }
 

@@ -2,10 +2,10 @@ import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import {
   callerKey,
-  isStillAllowed,
   type LiveBody,
   type LivePiece,
   type LiveSink,
+  maySendMore,
   type Reply,
 } from '../http/message.ts'
 import { LINGER_MS, TAKING_TIMEOUT_MS } from '../limits.ts'
@@ -93,6 +93,7 @@ export async function sendPieces(
   let next: IteratorResult<string> | undefined
   let stop = () => {}
   try {
+    const { grants } = request.principal ?? {}
     const isAsync = Symbol.asyncIterator in pieces
     const iterator = isAsync ? pieces[Symbol.asyncIterator]() : pieces[Symbol.iterator]()
     stop = () => {
@@ -105,7 +106,7 @@ export async function sendPieces(
       next = isAsync ? await iterator.next() : undefined
       const state = await scheduler.once(caller, () => {
         if (response.closed) return 'closed'
-        if (!isStillAllowed(request)) return 'refused'
+        if (!maySendMore(request, grants)) return 'refused'
         const { done, value } = next ?? (iterator as Iterator<string>).next()
         // A piece in a variable would stay in memory during every wait that follows.
         next = undefined

@@ -1,16 +1,12 @@
 import { hash } from 'node:crypto'
 import { type Fault, NotGrantedError } from '../errors.ts'
+import type { Limited } from './authorship.ts'
 import type { Configuration } from './configuration.ts'
 import { describeGranted, type Grant, readGrant } from './grants.ts'
 import { storeOfTag } from './list-tag.ts'
 import type { RecordChange } from './recent-changes.ts'
 import { anyMatcherOf, type Filter, type Matcher, matcherOf } from './record-filter.ts'
 import { UnknownNameError } from './refusals.ts'
-
-/** Somebody who asks for something, with the grants that limit it. */
-export interface Limited {
-  readonly principal?: { readonly grants?: readonly string[] | undefined } | undefined
-}
 
 /** What an account with grants may see and change. Every answer to it, and every change by it, is decided by this. */
 export class Access {

@@ -1,5 +1,4 @@
 import { checkMembers, isObject } from '../json.ts'
-import type { Limited } from './access.ts'
 
 /** What an import does to records that are not in it: `merge` leaves them, `replace` removes them. */
 export type ImportMode = 'merge' | 'replace'
@@ -210,6 +209,11 @@ export function senderOf({ address, requestId, principal }: Sent): Actor {
   const { kind, name } = principal
   if (kind === 'command') return { command: principal.command, by: name }
   return { address, requestId, principal: { kind, name } }
+}
+
+/** Somebody who asks for something, with the grants that limit it. */
+export interface Limited {
+  readonly principal?: { readonly grants?: readonly string[] | undefined } | undefined
 }
 
 /** Who asks for a change, and may be gone, or have lost the right to it, when it is decided or when its turn comes. */

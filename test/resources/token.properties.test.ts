@@ -28,7 +28,6 @@ let askedScope: Scope | undefined
 const authenticator: Authenticator = {
   authenticate: () => undefined,
   principalNow: () => undefined,
-  seesTheSame: () => true,
   remembering: undefined,
   logins: createLoginCounters(),
   close: async () => {},

@@ -68,7 +68,6 @@ function setUp(first?: Credential) {
   const authenticator = {
     authenticate: () => held.credential,
     principalNow: () => held.credential?.principal,
-    seesTheSame: () => true,
     get remembering() {
       return held.remembering
     },
