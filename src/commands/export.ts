@@ -46,7 +46,7 @@ export const exportCommand = defineCommand({
     ['connbook export --format ansible --label env=prod', 'filters as of ls'],
     ['connbook export --format csv --server URL', 'elsewhere'],
     ['connbook export --format csv --etcd URL', 'a cluster'],
-    ['connbook export --format hosts --output FILE --follow', 'goes on'],
+    ['connbook export --format csv --output FILE --follow', 'goes on'],
   ],
   notes: [
     'A server elsewhere is asked, if --server, CONNBOOK_SERVER or a kept login names it; otherwise the data folder is read, or with --etcd a cluster.',
