@@ -12,7 +12,9 @@ const root = join(import.meta.dirname, '..')
 const clusterDoors = ['src/commands/used-cluster.ts', 'src/service/cluster-state.ts']
 
 /** Pure modules, which work in a browser, too: they import nothing but each other. */
-const openToConsole = ['src/exchange/hops.ts', 'src/exchange/kinds.ts', 'src/exchange/ssh-key-path.ts']
+const openToConsole = ['column-name', 'hops', 'kinds', 'ssh-key-path'].map(
+  (name) => `src/exchange/${name}.ts`,
+)
 
 /** The layers, lowest first: a folder, or single files. */
 const floors = [

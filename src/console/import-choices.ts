@@ -1,20 +1,28 @@
 import { element } from './element.ts'
 import type { ImportFormat } from './import-format.ts'
 
+type Parameter = readonly [name: string, value: string]
+
+const defaultUsername = (name: string): Parameter => ['default', `username:${name}`]
 /** How the API takes a username for records that have none, by format. */
-const usernames: Partial<Record<ImportFormat, (name: string) => Readonly<Record<string, string>>>> = {
-  'ssh-config': (user) => ({ user }),
-  'pg-service': (name) => ({ default: `username:${name}` }),
-  ansible: (name) => ({ default: `username:${name}` }),
+const usernames: Partial<Record<ImportFormat, (name: string) => Parameter>> = {
+  csv: defaultUsername,
+  'ssh-config': (user) => ['user', user],
+  'pg-service': defaultUsername,
+  ansible: defaultUsername,
 }
+/** In other formats, a record without a port has the usual one. */
+const filling: readonly ImportFormat[] = ['csv']
 const skipping: readonly ImportFormat[] = ['ssh-config']
 
 /** What a person may choose for files of some formats. */
 export class ImportChoices {
   readonly dom: HTMLElement
   readonly #username: HTMLInputElement
+  readonly #port: HTMLInputElement
   readonly #skip: HTMLInputElement
   readonly #usernameLine: HTMLElement
+  readonly #portLine: HTMLElement
   readonly #skipLine: HTMLElement
 
   /** @param changed Called after each change by the person. */
@@ -23,31 +31,40 @@ export class ImportChoices {
       ...{ id: 'import-username', autocomplete: 'off', autocapitalize: 'none', spellcheck: 'false' },
       change: changed,
     })
+    this.#port = element('input', {
+      ...{ id: 'import-port', autocomplete: 'off', inputmode: 'numeric', change: changed },
+    })
     this.#skip = element('input', { type: 'checkbox', change: changed })
     const label = element('label', { for: 'import-username' }, 'Username where there is none')
     this.#usernameLine = element('div', { class: 'format' }, label, this.#username)
+    const portLabel = element('label', { for: 'import-port' }, 'Port where there is none')
+    this.#portLine = element('div', { class: 'format' }, portLabel, this.#port)
     this.#skipLine = element(
       'label',
       { class: 'choice' },
       this.#skip,
       'Leave out what cannot be kept, and name it',
     )
-    this.dom = element('div', { class: 'source', hidden: true }, this.#usernameLine, this.#skipLine)
+    const lines = [this.#usernameLine, this.#portLine, this.#skipLine]
+    this.dom = element('div', { class: 'source', hidden: true }, ...lines)
   }
 
   /** Shows what the format has. */
   show(format: ImportFormat): void {
     this.#usernameLine.hidden = usernames[format] === undefined
+    this.#portLine.hidden = !filling.includes(format)
     this.#skipLine.hidden = !skipping.includes(format)
-    this.dom.hidden = this.#usernameLine.hidden && this.#skipLine.hidden
+    this.dom.hidden = [...this.dom.children].every((line) => line instanceof HTMLElement && line.hidden)
   }
 
   /** For the API. */
-  parametersOf(format: ImportFormat): Readonly<Record<string, string>> {
-    const name = this.#username.value
-    return {
-      ...(name === '' ? {} : usernames[format]?.(name)),
-      ...(this.#skip.checked && skipping.includes(format) ? { skip: '1' } : {}),
-    }
+  parametersOf(format: ImportFormat): readonly Parameter[] {
+    const [name, port] = [this.#username.value, this.#port.value]
+    const username = name === '' ? undefined : usernames[format]?.(name)
+    return [
+      ...(username === undefined ? [] : [username]),
+      ...(port === '' || !filling.includes(format) ? [] : [['default', `port:${port}`] as const]),
+      ...(this.#skip.checked && skipping.includes(format) ? [['skip', '1'] as const] : []),
+    ]
   }
 }

@@ -1,6 +1,5 @@
 /** More of a line is not shown. */
-const LINE_BYTES = 400
-const NEWLINE = 10
+const LINE_CHARACTERS = 400
 
 /** Each format that the API imports, with its name for people and the type of its body. */
 export const importFormats = {
@@ -41,8 +40,14 @@ function formatIn(head: string): ImportFormat | undefined {
   if (/^\s*\[[^"{}[\],]+\]\s*$/.test(line)) return 'pg-service'
   if (text.startsWith('[')) return 'json'
   if (text.startsWith('{')) return formatOfObject(text)
-  if (/^\s*(host|match|include)[\s=]/i.test(line)) return 'ssh-config'
+  if (isOfSsh(line)) return 'ssh-config'
   return /(^|[,;\t"])(name|hostname)($|[,;\t"])/i.test(line) ? 'csv' : undefined
+}
+
+/** A header of CSV may begin with "Host", too. */
+function isOfSsh(line: string): boolean {
+  if (/^\s*match\s/i.test(line)) return true
+  return /^\s*(host|include)[\s=]/i.test(line) && !/[,;|]|^\s*host[ _-]name\t/i.test(line)
 }
 
 /** One object of JSON has all its records in a list; JSON lines have one on each line. */
@@ -59,10 +64,15 @@ export function whyNoText(head: Uint8Array): string | undefined {
   const begins = (...bytes: number[]) => bytes.every((byte, index) => head[index] === byte)
   if (begins(0x50, 0x4b, 3, 4)) return 'It is a workbook or an archive: save the sheet as "CSV UTF-8".'
   if (begins(0x1f, 0x8b)) return 'It is packed with gzip: unpack it first.'
-  if (begins(0xff, 0xfe) || begins(0xfe, 0xff)) return 'It is text in UTF-16: save it as UTF-8.'
-  return head.includes(0)
+  return head.includes(0) && encodingOf(head) === 'utf-8'
     ? 'It is no text: take a file of CSV, JSON, JSON lines, ssh_config, pg_service.conf or an inventory.'
     : undefined
+}
+
+/** UTF-16 has a mark at its beginning. */
+export function encodingOf(head: Uint8Array): 'utf-8' | 'utf-16le' | 'utf-16be' {
+  if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le'
+  return head[0] === 0xfe && head[1] === 0xff ? 'utf-16be' : 'utf-8'
 }
 
 /**
@@ -72,32 +82,34 @@ export function whyNoText(head: Uint8Array): string | undefined {
  * @returns The beginning of each line that is there.
  */
 export async function readLines(file: Blob, wanted: readonly number[]): Promise<Map<number, string>> {
-  const found = new Map<number, number[]>()
+  const found = new Map<number, string>()
   const numbers = new Set(wanted)
   const last = Math.max(0, ...wanted)
+  const head = await file.slice(0, 2).arrayBuffer()
+  const decoder = new TextDecoder(encodingOf(new Uint8Array(head)))
   let line = 1
   const reader = file.stream().getReader()
   while (line <= last) {
     const { done, value } = await reader.read()
     if (done) break
-    for (let start = 0; start < value.length && line <= last; ) {
-      const newline = value.indexOf(NEWLINE, start)
-      const end = newline === -1 ? value.length : newline
+    const text = decoder.decode(value, { stream: true })
+    for (let start = 0; start < text.length && line <= last; ) {
+      const newline = text.indexOf('\n', start)
+      const end = newline === -1 ? text.length : newline
       if (numbers.has(line)) {
-        const bytes = found.get(line) ?? []
-        found.set(line, bytes)
-        bytes.push(...value.subarray(start, Math.min(end, start + LINE_BYTES - bytes.length)))
+        const before = found.get(line) ?? ''
+        const room = LINE_CHARACTERS + 1 - before.length
+        found.set(line, before + text.slice(start, Math.min(end, start + room)))
       }
       if (newline !== -1) line += 1
       start = end + 1
     }
   }
   await reader.cancel()
-  const decoder = new TextDecoder()
   return new Map(
-    [...found].map(([number, bytes]) => [
-      number,
-      decoder.decode(Uint8Array.from(bytes)).replace(/\r$/, '') + (bytes.length < LINE_BYTES ? '' : '…'),
-    ]),
+    [...found].map(([number, text]) => {
+      const isCut = text.length > LINE_CHARACTERS
+      return [number, isCut ? `${text.slice(0, LINE_CHARACTERS)}…` : text.replace(/\r$/, '')]
+    }),
   )
 }

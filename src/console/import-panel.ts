@@ -5,14 +5,17 @@ import { ask } from './dialog.ts'
 import { button, element } from './element.ts'
 import { grouped } from './figure-text.ts'
 import { ImportChoices } from './import-choices.ts'
+import { ImportColumns } from './import-columns.ts'
 import { explainImport, whyUnreadable } from './import-errors.ts'
 import { type ImportFormat, importFormats, readLines } from './import-format.ts'
 import {
   type Counts,
   countsText,
   faultTable,
+  firstRecords,
   nameList,
   nameLists,
+  readFormIn,
   type Trial,
   warningTables,
 } from './import-report.ts'
@@ -40,6 +43,7 @@ export class ImportPanel {
     element('input', { type: 'radio', name: 'mode', value, change: () => this.#changed() }),
   )
   readonly #choices = new ImportChoices(() => this.#changed())
+  readonly #columns = new ImportColumns(() => this.#changed())
   readonly #check = button('Check', () => void this.#try(), { disabled: true })
   readonly #import = button('Import', () => void this.#runImport(), { class: 'primary', disabled: true })
   readonly #controls: HTMLFieldSetElement
@@ -52,6 +56,9 @@ export class ImportPanel {
   /** Tag of the list that the trial was compared with. */
   #tag = ''
   #running: AbortController | undefined
+  /** Whether what is given was checked, with whatever outcome. */
+  #wasTried = false
+  #keepsFocus = false
 
   constructor(app: App) {
     this.#app = app
@@ -71,6 +78,7 @@ export class ImportPanel {
         ),
       ),
       this.#choices.dom,
+      this.#columns.dom,
       element('div', { class: 'bar' }, this.#check, this.#import),
     )
     this.dom = element(
@@ -109,7 +117,9 @@ export class ImportPanel {
     if (source !== undefined && (isWhole || source.format !== this.#given?.format))
       this.#format.value = source.format
     this.#choices.show(this.#chosenFormat)
+    if (source?.header !== this.#given?.header || this.#chosenFormat !== 'csv') this.#columns.reset()
     this.#given = source
+    this.#wasTried = false
     this.#clear()
     this.#check.disabled = source === undefined
     if (isWhole) void this.#try()
@@ -117,9 +127,9 @@ export class ImportPanel {
 
   #changed() {
     this.#choices.show(this.#chosenFormat)
-    const wasTried = this.#trial !== undefined || this.#running !== undefined
+    if (this.#chosenFormat !== 'csv') this.#columns.reset()
     this.#clear()
-    if (wasTried) void this.#try()
+    if (this.#wasTried) void this.#try({ keepsFocus: true })
   }
 
   /** What was found out holds no longer. */
@@ -133,14 +143,18 @@ export class ImportPanel {
     this.#report.replaceChildren()
   }
 
-  async #try() {
+  /** @param keepsFocus Whether the person is still choosing, and goes on where the focus is. */
+  async #try({ keepsFocus = false } = {}) {
     this.#clear()
+    this.#wasTried = true
+    this.#keepsFocus = keepsFocus
     const trial = await this.#send<Trial>(true)
     if (trial === undefined) return
     this.#trial = trial
     this.#import.disabled = false
     this.#status.textContent = `Checked: an import would give ${countsText(trial)}.`
-    this.#report.replaceChildren(...warningTables(trial), ...nameLists(trial))
+    this.#columns.update(trial.read.columns ?? [])
+    this.#report.replaceChildren(...warningTables(trial), ...firstRecords(trial.read), ...nameLists(trial))
   }
 
   /** Somebody else was faster than the import, which was sent so often. */
@@ -170,6 +184,7 @@ export class ImportPanel {
       if (!(await ask('Remove records?', [question, list], 'Import and remove'))) return
     }
     this.#controls.disabled = true
+    this.#keepsFocus = false
     const counts = await this.#send<Counts>(false)
     this.#controls.disabled = false
     if (counts === undefined) return
@@ -191,10 +206,9 @@ export class ImportPanel {
     this.#status.textContent = 'Reading the file…'
     let isSent = false
     const format = this.#chosenFormat
-    const query = new URLSearchParams({
-      ...{ format, mode: this.#mode, ...this.#choices.parametersOf(format) },
-      ...(isTrial ? { dry_run: '1' } : {}),
-    })
+    const query = new URLSearchParams({ format, mode: this.#mode, ...(isTrial ? { dry_run: '1' } : {}) })
+    for (const [name, value] of [...this.#choices.parametersOf(format), ...this.#columns.parameters])
+      query.append(name, value)
     const refused = source.refused ?? (await whyUnreadable(file))
     if (running.signal.aborted) return
     try {
@@ -226,7 +240,7 @@ export class ImportPanel {
       this.#message.textContent = gone ?? explainImport(error, file.size, isSent && !isTrial)
       if (error instanceof Refusal && error.faults.length > 0)
         await this.#showFaults(error, file, running.signal)
-      else (this.#import.disabled ? this.#check : this.#import).focus()
+      else if (!this.#keepsFocus) (this.#import.disabled ? this.#check : this.#import).focus()
       return
     } finally {
       if (this.#running === running) this.#running = undefined
@@ -240,18 +254,23 @@ export class ImportPanel {
     else this.#status.textContent = `All is sent; the server is ${isTrial ? 'checking' : 'applying'} it…`
   }
 
-  async #showFaults({ faults }: Refusal, file: Blob, signal: AbortSignal) {
+  async #showFaults({ faults, body }: Refusal, file: Blob, signal: AbortSignal) {
+    const read = readFormIn(body)
     const wanted = faults.flatMap(({ line }) => (line === undefined ? [] : [line]))
     const lines = await readLines(file, wanted).catch(() => undefined)
     if (signal.aborted) return
     const table = faultTable('Errors in the file', faults.map(withField), lines)
-    this.#report.replaceChildren(table)
-    table.focus()
+    if (read?.columns !== undefined) this.#columns.update(read.columns)
+    this.#report.replaceChildren(table, ...(read === undefined ? [] : firstRecords(read)))
+    if (!this.#keepsFocus) (this.#columns.isOpen ? this.#columns : table).focus()
   }
 }
 
 /** As the words of the API go on from the name of the field. */
 function withField(fault: Fault): Fault {
   const { field, detail } = fault
-  return field === undefined ? fault : { ...fault, detail: `${field} ${detail}` }
+  if (field === undefined) return fault
+  // For a header, what follows is for people with curl; the page has choices.
+  const said = field === 'header' ? detail.replace(/; (?:say|add extra=)[^;]*$/, '') : detail
+  return { ...fault, detail: `${field} ${said}` }
 }

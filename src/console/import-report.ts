@@ -1,4 +1,5 @@
 import type { Fault } from './api.ts'
+import { type Configuration, fields } from './configuration.ts'
 import { element, headRow } from './element.ts'
 import { grouped } from './figure-text.ts'
 import { shown } from './shown-text.ts'
@@ -10,8 +11,24 @@ export type Counts = Readonly<Record<(typeof kinds)[number] | 'unchanged', numbe
   readonly warnings?: readonly Fault[]
 }
 
+/** A column of CSV, and the field or `label.KEY` that it becomes: null if it is left out, none if a person must say. */
+export interface ReadColumn {
+  readonly column: string
+  readonly becomes?: string | null
+  readonly secret?: true
+}
+
+/** How the server read a file. */
+export interface ReadForm {
+  /** Only of CSV. */
+  readonly columns?: readonly ReadColumn[]
+  /** The first records without a fault. */
+  readonly first: readonly Omit<Configuration, 'id'>[]
+}
+
 /** The answer to a dry run. */
 export interface Trial extends Counts {
+  readonly read: ReadForm
   /** The first of each kind. */
   readonly names: Readonly<Record<(typeof kinds)[number], readonly string[]>>
 }
@@ -20,6 +37,39 @@ const LISTED_MAX = 200
 
 export function countsText({ added, modified, removed, unchanged }: Counts): string {
   return `${grouped(added)} added, ${grouped(modified)} modified, ${grouped(removed)} removed, ${grouped(unchanged)} unchanged`
+}
+
+/** How the server read a file, as the body of a refusal says it; undefined if it does not. */
+export function readFormIn(body: string): ReadForm | undefined {
+  try {
+    return (JSON.parse(body) as { read?: ReadForm }).read
+  } catch {
+    return undefined
+  }
+}
+
+/** The first records, as they would become; nothing without any. */
+export function firstRecords({ first }: ReadForm): readonly HTMLElement[] {
+  if (first.length === 0) return []
+  const title = 'The first records, as they would become'
+  const hasLabels = first.some(({ labels }) => labels !== undefined)
+  const rows = first.map((record) =>
+    element(
+      'tr',
+      {},
+      ...fields.map(({ name }) => element('td', {}, shown(String(record[name] ?? '')))),
+      hasLabels && element('td', {}, ...labelsOf(record)),
+    ),
+  )
+  const headings = [...fields.map(({ heading }) => heading), ...(hasLabels ? ['Labels'] : [])]
+  return [scrolledTable(title, 'first', headings, rows)]
+}
+
+function labelsOf({ labels = {} }: Pick<Configuration, 'labels'>): (Node | string)[] {
+  return Object.entries(labels).flatMap(([key, value], at) => [
+    ...(at > 0 ? [', '] : []),
+    shown(`${key}=${value}`),
+  ])
 }
 
 /** What the server has left out of a file; nothing without warnings. */
@@ -74,21 +124,32 @@ export function faultTable(
       return cell instanceof Node ? cell.textContent !== '' : cell
     }),
   )
+  const rows = faults.map((fault) =>
+    element('tr', {}, ...columns.map(({ show }) => element('td', {}, show(fault)))),
+  )
+  return scrolledTable(
+    title,
+    'faults',
+    columns.map((column) => column.title),
+    rows,
+  )
+}
+
+function scrolledTable(
+  title: string,
+  className: string,
+  headings: readonly string[],
+  rows: readonly HTMLElement[],
+): HTMLElement {
   return element(
     'div',
     { class: 'scrolled', role: 'region', 'aria-label': title, tabindex: 0 },
     element(
       'table',
-      { class: 'faults' },
-      element('caption', { class: 'unseen' }, title),
-      headRow(...columns.map((column) => column.title)),
-      element(
-        'tbody',
-        {},
-        ...faults.map((fault) =>
-          element('tr', {}, ...columns.map(({ show }) => element('td', {}, show(fault)))),
-        ),
-      ),
+      { class: className },
+      element('caption', { class: className === 'faults' ? 'unseen' : false }, title),
+      headRow(...headings),
+      element('tbody', {}, ...rows),
     ),
   )
 }

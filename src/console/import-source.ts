@@ -1,11 +1,13 @@
 import { element } from './element.ts'
-import { guessFormat, HEAD_BYTES, type ImportFormat, whyNoText } from './import-format.ts'
+import { encodingOf, guessFormat, HEAD_BYTES, type ImportFormat, whyNoText } from './import-format.ts'
 import { shown } from './shown-text.ts'
 
 /** What is to be imported. */
 export interface Source {
   readonly file: Blob
   readonly format: ImportFormat
+  /** The beginning of its first line, but for one that only says what separates columns. */
+  readonly header: string
   /** Why it cannot be imported at all. */
   readonly refused: string | undefined
 }
@@ -76,7 +78,8 @@ export class ImportSource {
       .catch(() => new ArrayBuffer(0))
     if (turn !== this.#turn) return
     const head = new Uint8Array(bytes)
-    const format = guessFormat(name, new TextDecoder().decode(head))
-    this.#taken({ file, format, refused: whyNoText(head) }, isWhole)
+    const text = new TextDecoder(encodingOf(head)).decode(head)
+    const header = text.split(/[\r\n]+/).find((line) => !/^("?sep=.*)?$/i.test(line)) ?? ''
+    this.#taken({ file, format: guessFormat(name, text), header, refused: whyNoText(head) }, isWhole)
   }
 }

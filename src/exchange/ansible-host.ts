@@ -1,7 +1,7 @@
 import { LABEL_VALUE_CHARACTERS_MAX, LABELS_MAX } from '../limits.ts'
 import { parseDigits } from '../store/fields.ts'
 import { faultOfKey, faultOfValue, type LabelsPatch } from '../store/labels.ts'
-import { isSecret, labelKeyOf } from './csv-columns.ts'
+import { isSecret, labelKeyOf } from './column-name.ts'
 import type { JsonScalar } from './json-walker.ts'
 import type { RowFault } from './row.ts'
 import { sshLabels } from './ssh-labels.ts'

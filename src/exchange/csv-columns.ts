@@ -2,6 +2,7 @@ import { NAME_CHARACTERS_MAX } from '../limits.ts'
 import { fieldNames, recordFields } from '../store/fields.ts'
 import { faultOfKey } from '../store/labels.ts'
 import { allOf, checkText, counted } from '../text.ts'
+import { isSecret, labelKeyOf, plainName } from './column-name.ts'
 import { type ImportOptions, LEFT_OUT } from './import-options.ts'
 import { parseLabelCell } from './label-cell.ts'
 import { type FaultyRow, faultyRow, type ImportWarning, type ReadColumn, type Row } from './row.ts'
@@ -27,34 +28,11 @@ const known: ReadonlyMap<string, string> = new Map([
 
 const requiredFields = recordFields.flatMap(({ name, isRequired }) => (isRequired ? [name] : []))
 
-/** Case, spaces, `_` and `-` do not matter. */
-function plainName(column: string): string {
-  return column.toLowerCase().replace(/[\s_-]+/g, '')
-}
-
 /** How many columns of a header have names that are known, or that the caller maps. */
 export function countKnown(header: readonly string[], { map }: ImportOptions): number {
   const mapped = map.map(([, column]) => plainName(column))
   return header.map(plainName).filter((name) => known.has(name) || name === 'host' || mapped.includes(name))
     .length
-}
-
-/** Whether the values of a column, or of a variable, are a secret, as its name says. */
-export function isSecret(column: string): boolean {
-  if (/password|passwd|secret|passphrase|privatekey|token/.test(plainName(column))) return true
-  const words = column
-    .replace(/([\p{Ll}\d])(?=\p{Lu})/gu, '$1 ')
-    .toLowerCase()
-    .split(/[^\p{L}]+/u)
-  return words.some((word) => /^(?:pass|pwd|credentials?)$/.test(word))
-}
-
-/** The key of the label that a column or a variable becomes; still to be checked. */
-export function labelKeyOf(name: string): string {
-  return name
-    .trim()
-    .toLowerCase()
-    .replace(/[^a-z0-9._/-]/gu, '-')
 }
 
 /** What becomes of each column of a CSV file. */

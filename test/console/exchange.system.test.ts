@@ -67,7 +67,8 @@ describe('the import', { skip: noChromium }, () => {
       .waitFor()
     await page.getByText('251 added', { exact: true }).click()
     await page.getByText('and 51 more').waitFor()
-    await page.getByText('<b>x</b>U+202Etxt').waitFor()
+    await page.getByRole('list', { name: 'Names' }).getByText('<b>x</b>U+202Etxt').waitFor()
+    await page.getByRole('region', { name: 'The first records' }).getByText('<b>x</b>U+202Etxt').waitFor()
     await assertAccessible(page)
     await screenshot(page, 'import-checked')
     await importNow(page)
@@ -122,7 +123,7 @@ describe('the import', { skip: noChromium }, () => {
     const skip = page.getByLabel('Leave out what cannot be kept')
     await choose(page, `${HEADER}a,h,1,u\n`)
     await page.getByText('Checked: an import would give 1 added').waitFor()
-    assert.deepEqual([await username.isVisible(), await skip.isVisible()], [false, false])
+    assert.deepEqual([await username.isVisible(), await skip.isVisible()], [true, false])
     await choose(page, 'Host web1\n  ForwardAgent yes\n  ProxyCommand x\n', 'config')
     await page.getByRole('region', { name: 'Errors in the file' }).waitFor()
     await username.fill('deploy')
@@ -140,6 +141,81 @@ describe('the import', { skip: noChromium }, () => {
     assert.deepEqual([await username.isVisible(), await skip.isVisible()], [true, false])
     assert.equal(await page.locator('#import-format').inputValue(), 'ansible')
     await left.getByText('variables were left out: x of 1 host').waitFor()
+  })
+
+  it('shows what becomes of each column, and takes another choice, by keyboard alone', async (t) => {
+    const server = await startConsoleServer(t, { records: 1 })
+    const page = await openConsole(t, { server, path: VIEW, expected: { statuses: [400] } })
+    await logIn(page, admin.username, admin.password)
+    const rows = [
+      'Host Name;IP;Rack;Root Password;Größe;<b>',
+      'web6;192.0.2.6;A1;hunter2;9;',
+      'web7;h;;;;b',
+      ';;;;;',
+    ]
+    await choose(page, Buffer.from(`\ufeffsep=;\r\n${rows.join('\r\n')}\r\n`, 'utf16le'), 'rack.csv')
+    const columns = page.getByRole('group', { name: 'Columns', exact: true })
+    const choiceOf = (column: string) => columns.getByRole('combobox', { name: column, exact: true })
+    const shownChoices = () => columns.locator('option:checked').allTextContents()
+    const focused = () =>
+      page.evaluate('document.activeElement.id || document.activeElement.getAttribute("aria-labelledby")')
+    const press = async (...keys: string[]) => {
+      for (const key of keys) await page.keyboard.press(key)
+    }
+    const faults = page.getByRole('region', { name: 'Errors in the file' })
+    await faults.getByText('header names "Rack", "Größe" and "<b>", which are not fields').waitFor()
+    await columns.getByText('Never taken: its name says a secret').waitFor()
+    assert.equal(await faults.getByText(/extra=|map=/).count(), 0)
+    const open = ['Choose…', 'Choose…', 'Choose…']
+    assert.deepEqual(await shownChoices(), ['Say it for each', 'Hostname', 'Hostname', ...open])
+    assert.equal(await focused(), 'import-extra')
+    await assertAccessible(page)
+    await screenshot(page, 'import-columns')
+
+    await press('A')
+    await faults.getByText('header does not name name, port and username').waitFor()
+    assert.deepEqual(await shownChoices(), ['Are left out', 'Hostname', 'Hostname', ...open.fill('Left out')])
+    await press('Tab', 'N')
+    await faults.getByText('header does not name port and username').waitFor()
+    assert.equal(await focused(), await choiceOf('Host Name').getAttribute('aria-labelledby'))
+    await press('Shift+Tab', 'Shift+Tab', '2', '2', 'Shift+Tab', 'o', 'p', 's', 'Tab')
+    const first = page.getByRole('region', { name: 'The first records' })
+    const firstRows = () =>
+      first.locator('tbody tr').evaluateAll((all) => all.map((row) => (row as HTMLElement).innerText))
+    await page.getByText('Checked: an import would give 2 added').waitFor()
+    assert.deepEqual(await firstRows(), ['web6\t192.0.2.6\t22\tops', 'web7\th\t22\tops'])
+    assert.equal(await focused(), 'import-port')
+    await press('Tab', 'Tab', 'Tab', 'Tab', 'A')
+    await first.getByText('rack=A1').waitFor()
+    await press('Tab', 'Tab', 'A')
+    await first.getByText('gr--e=9').waitFor()
+    await press('Tab')
+    await page.keyboard.insertText('size')
+    await press('Tab')
+    await first.getByText('size=9').waitFor()
+    assert.deepEqual(await firstRows(), ['web6\t192.0.2.6\t22\tops\track=A1, size=9', 'web7\th\t22\tops\t'])
+    await assertAccessible(page)
+    await screenshot(page, 'import-columns-chosen')
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await page.setViewportSize({ width: 320, height: 800 })
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 320)
+    await assertAccessible(page)
+    await screenshot(page, 'import-columns-chosen')
+    await page.setViewportSize({ width: 1280, height: 800 })
+
+    // A file with the same header is read in the same way.
+    await choose(page, Buffer.from(`\ufeff${rows.slice(0, 2).join('\n')}\n`, 'utf16le'), 'rack.csv')
+    await page.getByText('Checked: an import would give 1 added').waitFor()
+    await importNow(page)
+    await page.getByText('Imported: 1 added').waitFor()
+    const record = recordsIn(await server.api('GET', '/configurations/web6'))[0]
+    assert.deepEqual(record?.labels, { rack: 'A1', size: '9' })
+    await choose(page, 'web8 192.0.2.8', 'hosts.csv')
+    await faults.getByText('of which none is known').waitFor()
+    assert.deepEqual(await shownChoices(), ['Say it for each', 'Choose…'])
+    await choose(page, 'Host web1\n  User u\n', 'config')
+    await page.getByText('Checked: an import would give 1 added').waitFor()
+    assert.equal(await columns.isVisible(), false)
   })
 
   it('removes nothing that was added since the check: it checks again, and says so', async (t) => {
