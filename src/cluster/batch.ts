@@ -8,11 +8,11 @@ import type { ClusterKeys } from './cluster-keys.ts'
 import type { Versioned } from './cluster-reading.ts'
 import {
   type Compare,
+  type EtcdOperation,
   isAbsent,
   modBelow,
   modIs,
   nested,
-  type Operation,
   put,
   read,
   remove,
@@ -256,7 +256,7 @@ function conditionsOf(change: Change, seen: string, keys: ClusterKeys) {
   return newName === undefined ? [isSame] : [isSame, isAbsent(keys.record(newName))]
 }
 
-function operationsOf(change: Change, keys: ClusterKeys): Operation[] {
+function operationsOf(change: Change, keys: ClusterKeys): EtcdOperation[] {
   if ('remove' in change) return [remove(keys.record(change.remove))]
   const record = 'add' in change ? change.add : change.modify
   const stored = put(keys.record(record.name), record.json)
@@ -265,9 +265,9 @@ function operationsOf(change: Change, keys: ClusterKeys): Operation[] {
 }
 
 /** Unconditional transactions in transactions: all operations on one way down count together as those of one. */
-function parts(operations: readonly Operation[]): readonly Operation[] {
+function parts(operations: readonly EtcdOperation[]): readonly EtcdOperation[] {
   if (operations.length <= IMPORT_FAN_OUT) return operations
-  const groups: Operation[] = []
+  const groups: EtcdOperation[] = []
   for (let from = 0; from < operations.length; from += IMPORT_FAN_OUT) {
     const success = operations.slice(from, from + IMPORT_FAN_OUT)
     groups.push(nested({ compare: [], success, failure: [] }))

@@ -10,9 +10,9 @@ import type { ClusterKeys } from './cluster-keys.ts'
 import { type ClusterMeta, createMeta, encodeMeta, parseMeta, storeIdOf } from './cluster-meta.ts'
 import { type ClusterState, countLeftovers, readCluster } from './cluster-reading.ts'
 import {
+  type EtcdOperation,
   isAbsent,
   modIs,
-  type Operation,
   put,
   remove,
   type Transaction,
@@ -96,7 +96,7 @@ class ClusterRestore {
     await this.makeAll(removals.values())
   }
 
-  async makeAll(transactions: IteratorObject<readonly Operation[]>): Promise<void> {
+  async makeAll(transactions: IteratorObject<readonly EtcdOperation[]>): Promise<void> {
     await Promise.all(
       Array.from({ length: RESTORE_TRANSACTIONS_AT_ONCE }, async () => {
         for (const success of transactions)
@@ -120,7 +120,7 @@ class ClusterRestore {
     if (!answer.succeeded && !(isRepeated && (await this.#isStore(meta)))) throw disturbed(this.#access)
   }
 
-  #make(success: readonly Operation[]): Promise<Settled<TransactionAnswer>> {
+  #make(success: readonly EtcdOperation[]): Promise<Settled<TransactionAnswer>> {
     const transaction = { compare: this.#compare, success, failure: [] }
     return transactUntilSettled(this.#access.gateway, transaction, WHAT)
   }
@@ -138,8 +138,11 @@ function disturbed({ place }: ClusterAccess): ClusterRefusedError {
   )
 }
 
-function* portionsOf(records: Iterable<Configuration>, keys: ClusterKeys): Generator<readonly Operation[]> {
-  let puts: Operation[] = []
+function* portionsOf(
+  records: Iterable<Configuration>,
+  keys: ClusterKeys,
+): Generator<readonly EtcdOperation[]> {
+  let puts: EtcdOperation[] = []
   let bytes = 0
   for (const record of records) {
     const operation = put(keys.record(record.name), JSON.stringify(record))

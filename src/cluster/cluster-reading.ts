@@ -5,7 +5,7 @@ import { foreignKey, incomplete, inUse, missingKey, nothingThere, refusedKey } f
 import type { ClusterKeys, KeyRange } from './cluster-keys.ts'
 import { type ClusterMeta, parseMeta } from './cluster-meta.ts'
 import { EtcdError } from './etcd-error.ts'
-import type { CallOptions, Gateway } from './gateway.ts'
+import type { EtcdCallOptions, Gateway } from './gateway.ts'
 import type { KeyValue, RangeQuery } from './messages.ts'
 import { parseRecordValue } from './revision-changes.ts'
 
@@ -176,7 +176,7 @@ async function readSlices(
   gateway: Gateway,
   keys: ClusterKeys,
   query: Pick<RangeQuery, 'revision' | 'keysOnly'>,
-  options: CallOptions,
+  options: EtcdCallOptions,
   take: (kv: KeyValue) => void,
 ): Promise<void> {
   const stop = new AbortController()
@@ -210,7 +210,7 @@ async function countKnown(
   gateway: Gateway,
   keys: ClusterKeys,
   query: Pick<RangeQuery, 'revision'>,
-  options: CallOptions = {},
+  options: EtcdCallOptions = {},
 ): Promise<number> {
   let count = 0
   await readSlices(gateway, keys, { ...query, keysOnly: true }, options, ({ key }) => {

@@ -16,7 +16,7 @@ import { storeIdOf } from './cluster-meta.ts'
 import { type BatchActivity, clusterMetrics } from './cluster-metrics.ts'
 import type { ClusterState } from './cluster-reading.ts'
 import { EtcdError } from './etcd-error.ts'
-import type { Follower } from './follower.ts'
+import type { ClusterFollower } from './follower.ts'
 import type { Gateway } from './gateway.ts'
 import { Gathering } from './gathering.ts'
 import type { TransactionAnswer, WatchEvent } from './messages.ts'
@@ -32,7 +32,7 @@ export interface ChangeLogParts extends NodeIdentity {
   readonly gateway: Gateway
   readonly keys: ClusterKeys
   readonly state: ClusterState
-  readonly follower: Pick<Follower, 'catchUp' | 'isBehind' | 'isCurrent' | 'metrics'>
+  readonly follower: Pick<ClusterFollower, 'catchUp' | 'isBehind' | 'isCurrent' | 'metrics'>
   /** Called when this process must not go on. */
   readonly fail: (error: Error) => void
   readonly records: Records

@@ -1,6 +1,6 @@
 import { ConnbookError } from '../errors.ts'
 import { isObject, parseJson } from '../json.ts'
-import { errorIn, type Refusal } from './messages.ts'
+import { type EtcdRefusal, errorIn } from './messages.ts'
 
 /** All of these are said before anything is done, or when a change is applied, instead of it. */
 const REASONS: readonly (readonly [words: RegExp, reason: EtcdReason])[] = [
@@ -104,7 +104,7 @@ interface Explanation {
 }
 
 /** Reads the body of an answer whose status is not 200: mostly JSON, in one of two shapes, but sometimes plain text. */
-export function readRefusal(text: string, status: number): Refusal {
+export function readRefusal(text: string, status: number): EtcdRefusal {
   // A trailer may follow.
   const parsed = parseJson(text.slice(0, text.lastIndexOf('}') + 1))
   const refusal = isObject(parsed) ? errorIn(parsed) : undefined
@@ -115,7 +115,7 @@ export function readRefusal(text: string, status: number): Refusal {
   return { message, code: status >= 502 && status <= 504 ? UNAVAILABLE : 0 }
 }
 
-export function explainRefusal({ message, code }: Refusal): Explanation {
+export function explainRefusal({ message, code }: EtcdRefusal): Explanation {
   const [, reason] = REASONS.find(([words]) => words.test(message)) ?? []
   if (reason !== undefined) return { reason, isUndone: true }
   if (code === UNAUTHENTICATED) return { reason: 'login_failed', isUndone: true }

@@ -6,7 +6,7 @@ import { Records } from '../store/records.ts'
 import type { ClusterKeys } from './cluster-keys.ts'
 import type { ClusterState } from './cluster-reading.ts'
 import { EtcdChangeLog } from './etcd-change-log.ts'
-import { Follower, type FollowerOwner } from './follower.ts'
+import { ClusterFollower, type FollowerOwner } from './follower.ts'
 import type { Gateway } from './gateway.ts'
 import type { NodeIdentity } from './node-position.ts'
 import { SharedChanges } from './shared-changes.ts'
@@ -29,7 +29,7 @@ export interface ClusterParts {
 
 export interface OpenedCluster {
   readonly store: ConfigurationStore
-  readonly follower: Follower
+  readonly follower: ClusterFollower
   /** Waits for pending changes, and hears of no more. */
   close(): Promise<void>
 }
@@ -37,7 +37,7 @@ export interface OpenedCluster {
 /** The records of a cluster, for reading and writing; it follows the changes of all nodes from the reading on. */
 export function openCluster(parts: ClusterParts): OpenedCluster {
   const { gateway, keys, state, identity, log, scheduler, trail, owners, fail } = parts
-  const follower = new Follower({ gateway, keys, log, state })
+  const follower = new ClusterFollower({ gateway, keys, log, state })
   const records = new Records(state.index, scheduler)
   const changeLog = new EtcdChangeLog({ gateway, keys, state, ...identity, follower, fail, records })
   const changes = new SharedChanges(records, changeLog, scheduler)

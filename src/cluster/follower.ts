@@ -56,7 +56,7 @@ type FollowerState =
 class UntoldError extends Error {}
 
 /** Hears of all changes below the prefix, and knows whether it misses any. */
-export class Follower {
+export class ClusterFollower {
   readonly #gateway: Gateway
   readonly #keys: ClusterKeys
   readonly #log: Log

@@ -32,11 +32,11 @@ export interface Gateway {
   /** Changes to the next member. */
   useNext(): void
   /** Reads one state, by default the newest: nothing acknowledged before the call is missing. @throws {EtcdError} */
-  range(query: RangeQuery, options?: CallOptions): Promise<RangeAnswer>
+  range(query: RangeQuery, options?: EtcdCallOptions): Promise<RangeAnswer>
   /** @throws {EtcdError} with `isUndone` false if it may have been done. */
-  transact(transaction: Transaction, options?: CallOptions): Promise<TransactionAnswer>
+  transact(transaction: Transaction, options?: EtcdCallOptions): Promise<TransactionAnswer>
   /** @returns The id of a lease that ends after this time. @throws {EtcdError} */
-  grantLease(ttlSeconds: number, options?: CallOptions): Promise<string>
+  grantLease(ttlSeconds: number, options?: EtcdCallOptions): Promise<string>
   /**
    * Tells the changes of all keys from `key` up to but without `end`, from a revision on. It never ends by itself.
    *
@@ -46,7 +46,7 @@ export interface Gateway {
   close(): void
 }
 
-export interface CallOptions {
+export interface EtcdCallOptions {
   readonly signal?: AbortSignal
   /** For one attempt: until its answer begins, and between its pieces. */
   readonly attemptMs?: number
@@ -111,7 +111,7 @@ export function openGateway({ endpoints, tls = {}, login }: GatewayOptions): Gat
     path: string,
     body: string,
     read: (input: Record<string, unknown>) => Answer,
-    { signal, attemptMs = ETCD_ATTEMPT_MS, attempts }: CallOptions = {},
+    { signal, attemptMs = ETCD_ATTEMPT_MS, attempts }: EtcdCallOptions = {},
   ): Promise<Answer> {
     for (let attempt = 1; ; attempt++) {
       if (isClosed) throw new Error('the gateway is closed')

@@ -3,7 +3,7 @@ import http from 'node:http'
 import type { SecureContext } from 'node:tls'
 import { systemCode, UsageError } from '../errors.ts'
 import { EtcdError, type EtcdReason, explainRefusal, readRefusal } from './etcd-error.ts'
-import { parseAnswer, type Refusal } from './messages.ts'
+import { type EtcdRefusal, parseAnswer } from './messages.ts'
 
 /** Longest answer of etcd that is read; records are read in ranges of about a thousandth of this. */
 const ETCD_ANSWER_BYTES_MAX = 512 * 1024 * 1024
@@ -172,7 +172,7 @@ export class HttpClient {
     return this.refusal(readRefusal(text, status))
   }
 
-  refusal(refusal: Refusal): EtcdError {
+  refusal(refusal: EtcdRefusal): EtcdError {
     const { reason, isUndone } = explainRefusal(refusal)
     return this.#error(reason, refusal.message, isUndone)
   }

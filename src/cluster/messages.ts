@@ -6,7 +6,7 @@ const UNAVAILABLE = 14
 /** A condition of a transaction, as JSON. */
 export type Compare = string & { readonly is?: 'compare' }
 /** What a transaction does, as JSON. */
-export type Operation = string & { readonly is?: 'operation' }
+export type EtcdOperation = string & { readonly is?: 'operation' }
 
 export interface RangeQuery {
   readonly key: string
@@ -26,8 +26,8 @@ export interface RangeQuery {
 export interface Transaction {
   /** All must hold for `success` to be done, and otherwise `failure`. */
   readonly compare: readonly Compare[]
-  readonly success: readonly Operation[]
-  readonly failure: readonly Operation[]
+  readonly success: readonly EtcdOperation[]
+  readonly failure: readonly EtcdOperation[]
 }
 
 export interface KeyValue {
@@ -80,7 +80,7 @@ export type WatchEvent =
     }
 
 /** What etcd says instead of an answer. */
-export interface Refusal {
+export interface EtcdRefusal {
   readonly message: string
   /** Status code of gRPC; 0 without one. */
   readonly code: number
@@ -112,22 +112,22 @@ export function valueIs(key: string, value: string): Compare {
 }
 
 /** @param lease Ends the key with it. */
-export function put(key: string, value: string, lease?: string): Operation {
+export function put(key: string, value: string, lease?: string): EtcdOperation {
   const ends = lease === undefined ? '' : `,"lease":"${lease}"`
   return `{"request_put":{"key":"${base64(key)}","value":"${base64(value)}"${ends}}}`
 }
 
 /** Removes the key, or all up to but without `end`. */
-export function remove(key: string, end?: string): Operation {
+export function remove(key: string, end?: string): EtcdOperation {
   return `{"request_delete_range":{"key":"${base64(key)}"${rangeEnd(end)}}}`
 }
 
-export function read(query: RangeQuery): Operation {
+export function read(query: RangeQuery): EtcdOperation {
   return `{"request_range":${rangeBody(query)}}`
 }
 
 /** A transaction within one: its conditions are compared with the state before the outer one. */
-export function nested(transaction: Transaction): Operation {
+export function nested(transaction: Transaction): EtcdOperation {
   return `{"request_txn":${transactionBody(transaction)}}`
 }
 
@@ -217,7 +217,7 @@ type WatchFrame =
   /** More of the same revisions follow. */
   | { readonly kind: 'fragment'; readonly events: readonly WatchEvent[] }
   /** It is over; a canceled watch keeps its stream open. */
-  | { readonly kind: 'refused'; readonly refusal: Refusal }
+  | { readonly kind: 'refused'; readonly refusal: EtcdRefusal }
 
 export function readWatchFrame(input: Record<string, unknown>): WatchFrame {
   const { result, error } = input
@@ -238,7 +238,7 @@ export function readWatchFrame(input: Record<string, unknown>): WatchFrame {
 }
 
 /** An error, in either shape; undefined for any other message. */
-export function errorIn(input: Record<string, unknown>): Refusal | undefined {
+export function errorIn(input: Record<string, unknown>): EtcdRefusal | undefined {
   const { error, message } = input
   if (isObject(error)) return { message: textOf(error.message), code: codeIn(error) }
   if (typeof error !== 'string' && typeof message !== 'string') return undefined

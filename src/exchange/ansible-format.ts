@@ -1,6 +1,6 @@
 import type { Configuration } from '../store/configuration.ts'
 import {
-  AnsibleGroups,
+  GroupMembers,
   hostVariables,
   isTemplate,
   obstacleOfHost,
@@ -19,7 +19,7 @@ const PLAIN_KEY_CHARACTERS_MAX = 1000
  */
 export const ansibleFormat: ExportFormat = {
   ...formOf({ find: () => undefined }),
-  labelled: (book) => ({ ...formOf(book), begin: () => new AnsibleGroups(groupsForm) }),
+  labelled: (book) => ({ ...formOf(book), begin: () => new GroupMembers(groupsForm) }),
 }
 
 function formOf({ find }: Pick<RecordBook, 'find'>): ExportFormat {

@@ -103,7 +103,7 @@ interface GroupsForm {
  * The groups of an inventory, each with the names of its hosts. Ansible takes nearly every name of a group, though it
  * may warn of it.
  */
-export class AnsibleGroups implements ExportTail {
+export class GroupMembers implements ExportTail {
   readonly #form: GroupsForm
   readonly #groups = new Map<string, string[]>()
   readonly #leftOut = new Set<string>()

@@ -1,6 +1,6 @@
 import type { Configuration } from '../store/configuration.ts'
 import {
-  AnsibleGroups,
+  GroupMembers,
   hostVariables,
   isTemplate,
   obstacleOfHost,
@@ -27,7 +27,7 @@ function formOf({ find }: Pick<RecordBook, 'find'>): ExportFormat {
     between: ',',
     end: '}}',
     // Ansible takes hosts from the groups alone.
-    begin: () => new AnsibleGroups(groupsForm),
+    begin: () => new GroupMembers(groupsForm),
     encode: (record) => `${JSON.stringify(record.name)}:${encodeHostVariables(record, find)}`,
     obstacle: (record) => obstacleOfHost(record, find),
     warnings: (record) => warningsOfHost(record, find),

@@ -11,7 +11,7 @@ import type { FileSystem } from './file-system.ts'
  * `restore-….begun` while the old files move aside, `restore-….cleared` while the new files move in. `begun` is the
  * commit; from then on `finishReplacement` continues after any interruption.
  */
-export interface Replacement {
+export interface FolderReplacement {
   /** The subfolder for the new files. */
   readonly path: string
   /** The new files count from now on; call `finishReplacement` next, which makes that durable. */
@@ -25,7 +25,7 @@ export const unfinishedName = new RegExp(`^\\.restore-${stampPattern}\\.tmp$`)
 export const asideName = new RegExp(`^before-restore-${stampPattern}$`)
 export const committedName = new RegExp(`^restore-(${stampPattern})\\.(begun|cleared)$`)
 
-export async function prepareReplacement(folder: string, files: FileSystem): Promise<Replacement> {
+export async function prepareReplacement(folder: string, files: FileSystem): Promise<FolderReplacement> {
   const time = new Date().toISOString().replace(/[-:]|\.\d+/g, '')
   const stamp = `${time}-${randomBytes(3).toString('hex')}`
   const path = join(folder, `.restore-${stamp}.tmp`)

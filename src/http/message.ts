@@ -97,7 +97,7 @@ export interface Request extends Caller {
    */
   readPieces(bytesMax: number, take: (piece: Buffer) => void): Promise<void>
   /** How far the body has come, while it is read piece by piece. */
-  readonly progress: Progress
+  readonly progress: BodyProgress
 }
 
 /** Whether the rest of an answer may be sent, whose first part was for an account with these grants. */
@@ -131,7 +131,7 @@ export function areSameGrants(one: Principal['grants'], other: Principal['grants
 }
 
 /** How far a body has come. */
-export interface Progress {
+export interface BodyProgress {
   /** That have arrived. */
   readonly bytes: number
   /** How long the server has waited for the client, and had nothing of the body to work on. */

@@ -1,4 +1,4 @@
-import type { Family, Histogram, Labels, Sample, Summary } from './family.ts'
+import type { Family, Histogram, MetricLabels, Sample, Summary } from './family.ts'
 
 export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
@@ -37,11 +37,15 @@ function formatSummary(name: string, { labels = {}, value: summary }: Sample<Sum
   return quantiles.join('') + formatTotals(name, labels, summary)
 }
 
-function formatTotals(name: string, labels: Labels, { sum, count }: { sum: number; count: number }): string {
+function formatTotals(
+  name: string,
+  labels: MetricLabels,
+  { sum, count }: { sum: number; count: number },
+): string {
   return formatLine(`${name}_sum`, labels, sum) + formatLine(`${name}_count`, labels, count)
 }
 
-function formatLine(name: string, labels: Labels, value: number): string {
+function formatLine(name: string, labels: MetricLabels, value: number): string {
   const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escapeLabel(text)}"`)
   return `${name}${pairs.length > 0 ? `{${pairs.join(',')}}` : ''} ${formatNumber(value)}\n`
 }

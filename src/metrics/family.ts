@@ -1,8 +1,8 @@
-export type Labels = Readonly<Record<string, string>>
+export type MetricLabels = Readonly<Record<string, string>>
 
 /** One value of a family; each has other labels. */
 export interface Sample<Value> {
-  readonly labels?: Labels
+  readonly labels?: MetricLabels
   readonly value: Value
 }
 

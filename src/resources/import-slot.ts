@@ -1,5 +1,5 @@
 import { OverloadedError } from '../errors.ts'
-import type { Progress } from '../http/message.ts'
+import type { BodyProgress } from '../http/message.ts'
 
 /** How long an import waits for those of other accounts; shorter than REQUEST_TIMEOUT_MS. */
 export const IMPORT_WAIT_MS = 15_000
@@ -16,7 +16,7 @@ export interface ImportTurn {
    * @throws {OverloadedError} when the slot is lost: while another account waited, less came than IMPORT_LOOK_BYTES_MIN for
    *   each IMPORT_LOOK_MS that the server waited for the body.
    */
-  receive<Body>(progress: Progress, read: (check: () => void) => Promise<Body>): Promise<Body>
+  receive<Body>(progress: BodyProgress, read: (check: () => void) => Promise<Body>): Promise<Body>
   release(): void
 }
 
@@ -28,10 +28,10 @@ interface QueuedImport {
 }
 
 interface Body {
-  readonly progress: Progress
+  readonly progress: BodyProgress
   readonly lose: (error: OverloadedError) => void
   /** The progress at the last look. */
-  seen: Progress
+  seen: BodyProgress
 }
 
 /**
@@ -130,7 +130,7 @@ export class ImportSlot {
 /** Reads a body for as long as its import has the slot. */
 async function receive<Body>(
   queued: QueuedImport,
-  progress: Progress,
+  progress: BodyProgress,
   read: (check: () => void) => Promise<Body>,
 ): Promise<Body> {
   const { promise: lost, reject } = Promise.withResolvers<never>()
@@ -150,7 +150,7 @@ async function receive<Body>(
   }
 }
 
-function stateOf({ bytes, waitedMs }: Progress): Progress {
+function stateOf({ bytes, waitedMs }: BodyProgress): BodyProgress {
   return { bytes, waitedMs }
 }
 

@@ -9,7 +9,7 @@ import {
   CLUSTER_CHECK_MS,
   CLUSTER_CURRENT_MS,
   CLUSTER_REFUSED_PAUSE_MS,
-  Follower,
+  ClusterFollower,
 } from '../../src/cluster/follower.ts'
 import type { WatchEvent } from '../../src/cluster/messages.ts'
 import { encodeNodeEntry } from '../../src/cluster/node-entry.ts'
@@ -30,7 +30,7 @@ async function follow(
   let now = 0
   const tick = holdTimers(t, ['setTimeout', 'setInterval'])
   const log = createMemoryLog()
-  const follower = new Follower({ gateway: etcd, keys: clusterKeys, log, state, elapsed: () => now })
+  const follower = new ClusterFollower({ gateway: etcd, keys: clusterKeys, log, state, elapsed: () => now })
   const taken: WatchEvent[] = []
   const readings: ClusterState[] = []
   follower.addOwner({

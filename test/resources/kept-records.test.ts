@@ -1,7 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { AnsibleGroups } from '../../src/exchange/ansible-inventory.ts'
+import { GroupMembers } from '../../src/exchange/ansible-inventory.ts'
 import { UNSTREAMED_BYTES_MAX } from '../../src/limits.ts'
 import { configurationHandlers } from '../../src/resources/configurations.ts'
 import { exportHandlers, SUMMARY_KEPT_BYTES_MAX } from '../../src/resources/export.ts'
@@ -34,7 +34,7 @@ describe('a long answer', () => {
     const count = Math.ceil(SUMMARY_KEPT_BYTES_MAX / 12)
     const drafts = Array.from({ length: count }, (_, i) => draft(`a${i}`, { labels: { group: 'web' } }))
     await store.importAll(someone, drafts, 'merge')
-    const begin = t.mock.method(AnsibleGroups.prototype, 'pieces')
+    const begin = t.mock.method(GroupMembers.prototype, 'pieces')
     const { exportAll } = exportHandlers(store, new Scheduler())
     const ask = () => exportAll(requestOf({}, '', 'format=ansible'))
     const first = await ask()

@@ -5,12 +5,12 @@ import { EtcdError, type EtcdReason } from '../../../src/cluster/etcd-error.ts'
 import { type Gateway, type GatewayOptions, openGateway } from '../../../src/cluster/gateway.ts'
 import {
   type Compare,
+  type EtcdOperation,
   isAbsent,
   modBelow,
   modIs,
   nested,
   noneIn,
-  type Operation,
   put,
   read,
   remove,
@@ -72,7 +72,7 @@ function isLate(error: unknown): error is EtcdError {
   return error instanceof EtcdError && error.reason === 'timed_out'
 }
 
-function change(gateway: Gateway, ...success: Operation[]) {
+function change(gateway: Gateway, ...success: EtcdOperation[]) {
   return gateway.transact({ compare: [], success, failure: [] })
 }
 
