@@ -90,14 +90,14 @@ export function* resolveHostsInSlices(
       faulty(isMissing ? { ...host.fault, detail: `${host.fault.detail}; give ${remedy}` } : host.fault)
       continue
     }
-    // Most hosts say the same of their labels: one object for all keeps the memory small.
-    if (!areSame(labelsPatch, host.labelsPatch)) labelsPatch = host.labelsPatch
-    const draft = parseRow({}, host.fields, labelsPatch, faulty)
-    if (draft === undefined) continue
     for (const { field, detail } of host.labelFaults) {
       const value = found.values.get(field.toLowerCase())
       notes.add(value?.location ?? found.location, name, { field, detail })
     }
+    // Most hosts say the same of their labels: one object for all keeps the memory small.
+    if (!areSame(labelsPatch, host.labelsPatch)) labelsPatch = host.labelsPatch
+    const draft = parseRow({}, host.fields, labelsPatch, faulty)
+    if (draft === undefined) continue
     for (const { location } of found.moreIdentities)
       notes.add(location, name, { field: 'IdentityFile', detail: 'is not the first; a record can keep one' })
     resolved.push({ draft, location: found.location })
