@@ -112,6 +112,12 @@ export interface EventPosition {
 }
 
 /**
+ * The last of changes made together that each filter keeps, by its key. Looked for once: an import has many changes, and
+ * each of its events asks.
+ */
+const lastTold = new WeakMap<Point['together'], Map<string, number>>()
+
+/**
  * What streams are sent next, made once for all that are at the same position. Not cached across rounds: it would retain
  * events that no stream needs.
  */
@@ -142,7 +148,7 @@ export class EventPieces {
 
   #make(position: EventPosition): EventPiece {
     const { recent } = this.#store
-    const { after, filter, access } = position
+    const { after, filter, access, filterKey } = position
     const events: Buffer[] = []
     let bytes = 0
     let upTo = after
@@ -152,26 +158,42 @@ export class EventPieces {
       upTo += 1
       const change = recent.at(upTo)
       if (change === undefined || !matches(change)) continue
-      const event = access === undefined ? this.#eventOf(change) : this.#seenEventOf(change, access, matches)
+      const event =
+        access === undefined ? this.#eventOf(change) : this.#seenEventOf(change, access, filterKey, matches)
       events.push(event)
       bytes += event.length
     }
     return { position, live: bytes === 0 ? undefined : new LivePiece(Buffer.concat(events, bytes)), upTo }
   }
 
-  #seenEventOf(change: RecordChange, access: Access, matches: (change: RecordChange) => boolean): Buffer {
+  #seenEventOf(
+    change: RecordChange,
+    access: Access,
+    filterKey: string,
+    matches: (change: RecordChange) => boolean,
+  ): Buffer {
     const seen = access.seenChangeOf(change) ?? change
-    const lastTold = this.#lastOf(change.together, matches)
+    const lastTold = this.#lastOf(change.together, filterKey, matches)
     return Buffer.from(eventText(access.storeOf(this.#store.id), seen, lastTold))
   }
 
   /** The place of the last of some changes that match. */
-  #lastOf({ first, last }: Point['together'], matches: (change: RecordChange) => boolean): number {
-    for (let place = last; place > first; place -= 1) {
-      const change = this.#store.recent.at(place)
-      if (change !== undefined && matches(change)) return place
+  #lastOf(
+    together: Point['together'],
+    filterKey: string,
+    matches: (change: RecordChange) => boolean,
+  ): number {
+    const known = lastTold.get(together) ?? new Map<string, number>()
+    lastTold.set(together, known)
+    let place = known.get(filterKey)
+    if (place === undefined) {
+      for (place = together.last; place > together.first; place -= 1) {
+        const change = this.#store.recent.at(place)
+        if (change !== undefined && matches(change)) break
+      }
+      known.set(filterKey, place)
     }
-    return first
+    return place
   }
 
   #eventOf(change: RecordChange): Buffer {

@@ -62,13 +62,18 @@ export class Access {
     return before === undefined && after === undefined ? undefined : { ...change, before, after }
   }
 
+  /** @throws {UnknownNameError} if the account does not see the record. */
+  checkSeen(record: Configuration): void {
+    if (!this.sees(record)) throw new UnknownNameError(record.name)
+  }
+
   /**
    * Judges a change of one record.
    *
    * @throws {UnknownNameError} if the account does not see the record. {NotGrantedError} if it may not change it so.
    */
   checkChange(before: Configuration | undefined, after: Configuration | undefined): void {
-    if (before !== undefined && !this.sees(before)) throw new UnknownNameError(before.name)
+    if (before !== undefined) this.checkSeen(before)
     if (!this.mayChange(before, after)) throw this.refusal()
   }
 

@@ -194,8 +194,7 @@ export class ConfigurationStore {
       asker,
       [name, patch.name ?? name],
       ({ find, access }) => {
-        const mayChange =
-          access && ((record: Configuration) => access.checkChange(record, record.with(patch)))
+        const mayChange = access && ((record: Configuration) => checkPatch(record, patch, access))
         const before = getExpected(find(name), name, expected, mayChange)
         const modify = before.with(patch)
         if (modify === before) return { outcome: { before, after: before } }
@@ -334,6 +333,12 @@ function recordAfter(change: Change): Configuration {
 }
 
 /** @throws {NameTakenError} */
+/** @throws {UnknownNameError} before anything else that is wrong: it must look the same for a record that is not there. */
+function checkPatch(record: Configuration, patch: ConfigurationPatch, access: Access) {
+  access.checkSeen(record)
+  access.checkChange(record, record.with(patch))
+}
+
 function checkFree(name: string, holder: Configuration | undefined, access: Access | undefined) {
   if (holder === undefined) return
   throw new NameTakenError(name, access === undefined ? holder : access.seenOf(holder))

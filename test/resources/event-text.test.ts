@@ -2,6 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { EVENTS_LOOKED_AT_MAX, EventPieces } from '../../src/resources/event-text.ts'
+import { Access } from '../../src/store/access.ts'
 import { Configuration } from '../../src/store/configuration.ts'
 import { RecentChanges } from '../../src/store/recent-changes.ts'
 import { draft } from '../support/store.ts'
@@ -38,5 +39,32 @@ describe('the pieces of event streams', () => {
     const pieces = piecesOf(EVENTS_LOOKED_AT_MAX + 5)
     assert.equal(pieces.at(only('none', 0)).upTo, EVENTS_LOOKED_AT_MAX)
     assert.equal(pieces.at(only('none', 10)).upTo, EVENTS_LOOKED_AT_MAX + 5)
+  })
+
+  it('look once for the last change of an import that somebody with grants sees', () => {
+    const recent = new RecentChanges()
+    const count = 200
+    const adds = Array.from({ length: count }, (_, i) => ({
+      add: new Configuration(i + 1, draft(i < count / 2 ? `seen${i}` : `other${i}`)),
+    }))
+    recent.addTogether(adds, count, [])
+    let reads = 0
+    const counted = {
+      get last() {
+        return recent.last
+      },
+      at(place: number) {
+        reads += 1
+        return recent.at(place)
+      },
+    }
+    const access = new Access(['read?prefix=seen'])
+    const filter = access.limit(undefined) ?? {}
+    const pieces = new EventPieces({ id: '0'.repeat(32), recent: counted as RecentChanges })
+    const { live } = pieces.at({ after: 0, filter, access, filterKey: access.text })
+    const events = String(live?.bytes)
+    assert.equal(eventsIn(events).length, count / 2)
+    assert.equal(events.match(/^id: \S+-\d+$/gm)?.length, 1, 'the last one has the tag')
+    assert.ok(reads <= 2 * count, `${reads} changes were read`)
   })
 })
