@@ -10,9 +10,10 @@ import {
   type AccountKind,
   type Accounts,
   addAccount,
-  changeScope,
+  changeRights,
   changeSecret,
   findAccount,
+  type RightsPatch,
   removeAccount,
   scopeOf,
 } from './accounts.ts'
@@ -26,9 +27,16 @@ import { queuePath } from './secret-checks.ts'
 /** A secret that the caller has chosen, or one to make. */
 export type WantedSecret = { readonly chosen: string } | 'made'
 
-export interface AccountPatch {
-  readonly scope?: Scope
+export interface AccountPatch extends RightsPatch {
   readonly secret?: WantedSecret
+}
+
+export interface AccountDraft {
+  readonly name: string
+  readonly scope: Scope
+  /** As `parseGrants` gives them; absent for all records. */
+  readonly grants?: readonly string[] | undefined
+  readonly secret: WantedSecret
 }
 
 export interface ChangedAccount {
@@ -55,15 +63,12 @@ export interface AccountAdministration {
    * @throws {Problem} 409 if there is one of the name, or are ACCOUNTS_MAX; 403. {OverloadedError} for a chosen secret
    * @throws {StorageFullError} {StorageUnavailableError} {OutcomeUnknownError}
    */
-  add(
-    request: Request,
-    kind: AccountKind,
-    draft: { readonly name: string; readonly scope: Scope; readonly secret: WantedSecret },
-  ): Promise<ChangedAccount>
+  add(request: Request, kind: AccountKind, draft: AccountDraft): Promise<ChangedAccount>
   /**
    * Changes an account; another secret ends all its sessions and tokens.
    *
    * @throws {Problem} 404; 412 if it is not as expected; 409 if no user would be an admin any more. Also as `add` does.
+   * @throws {InvalidInputError} for an admin with grants.
    */
   modify(
     request: Request,
@@ -104,7 +109,7 @@ export function createAccountAdministration({
 
     find: accounts.find,
 
-    add(request, kind, { name, scope, secret }) {
+    add(request, kind, { name, scope, grants, secret }) {
       return change(request, kind, name, secret, (found, stored) => {
         if (findAccount(found, kind, name) !== undefined)
           throw new Problem('name_taken', `Cannot add the ${kind} "${name}": there is one already`)
@@ -113,16 +118,16 @@ export function createAccountAdministration({
             'too_many_accounts',
             `Cannot add the ${kind} "${name}": there are ${ACCOUNTS_MAX} accounts; remove one`,
           )
-        return addAccount(found, kind, name, stored, scope)
+        return addAccount(found, kind, name, stored, scope, grants)
       })
     },
 
-    modify(request, kind, name, { scope, secret }, isExpected) {
+    modify(request, kind, name, { secret, ...rights }, isExpected) {
       return change(request, kind, name, secret, (found, stored) => {
         checkExpected(found, kind, name, isExpected)
-        const rescoped = scope === undefined ? found : changeScope(found, kind, name, scope)
-        checkAdminLeft(found, rescoped, `Cannot change the scope of the user "${name}"`)
-        return secret === undefined ? rescoped : changeSecret(rescoped, kind, name, stored)
+        const changed = changeRights(found, kind, name, rights)
+        checkAdminLeft(found, changed, `Cannot change the scope of the user "${name}"`)
+        return secret === undefined ? changed : changeSecret(changed, kind, name, stored)
       })
     },
 
@@ -195,6 +200,9 @@ export function unknownAccount(kind: AccountKind, name: string): Problem {
 
 /** The entity tag of accounts. It changes with each secret, but is not made of any: a generation is given once. */
 export function tagOf(accounts: readonly Account[]): string {
-  const states = accounts.map((account) => [account.name, account.generation, scopeOf(account)])
+  const states = accounts.map((account) => {
+    const { name, generation, grants = [] } = account
+    return [name, generation, scopeOf(account), ...grants]
+  })
   return `"${hash('sha256', JSON.stringify(states), 'base64url').slice(0, 22)}"`
 }

@@ -1,5 +1,6 @@
 import type { AuditEvent, AuditFields } from '../audit/audit-line.ts'
 import type { SharedDocument } from '../files/shared-document.ts'
+import { areSameGrants } from '../http/message.ts'
 import { type Account, type AccountKind, type Accounts, findAccount, scopeOf } from './accounts.ts'
 import type { InitialSecrets } from './credential-storage.ts'
 
@@ -59,12 +60,19 @@ function linesOf(
   if (before === after) return []
   if (after === undefined) return [{ event: `${kind}_removed`, fields: { account: name } }]
   const scope = scopeOf(after)
-  if (before === undefined) return [{ event: `${kind}_added`, fields: { account: name, scope } }]
+  const { grants } = after
+  if (before === undefined)
+    return [{ event: `${kind}_added`, fields: { account: name, scope, ...(grants && { grants }) } }]
   const lines: AccountLine[] = []
   if (before.secret !== after.secret) {
     const event = kind === 'user' ? 'user_password_changed' : 'client_rotated'
     lines.push({ event, fields: { account: name } })
   }
-  if (scopeOf(before) !== scope) lines.push({ event: `${kind}_changed`, fields: { account: name, scope } })
+  const isLimitedAnew = !areSameGrants(before.grants, grants)
+  if (scopeOf(before) !== scope || isLimitedAnew)
+    lines.push({
+      event: `${kind}_changed`,
+      fields: { account: name, scope, ...(isLimitedAnew ? { grants: grants ?? null } : {}) },
+    })
   return lines
 }

@@ -3,6 +3,7 @@ import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import { createJsonDocument, type DocumentForm, type JsonDocument } from '../files/json-document.ts'
 import { isScope } from '../http/scope.ts'
 import { checkMembers, isObject } from '../json.ts'
+import { readGrants } from '../store/grants.ts'
 import { type Account, type Accounts, hasAdmin } from './accounts.ts'
 import { isPasswordHash } from './password.ts'
 
@@ -16,9 +17,11 @@ export const accountsForm: DocumentForm<Accounts> = {
   versionOf: (accounts) => (needNewerForm(accounts) ? 2 : 1),
 }
 
-/** Whether an older connbook must refuse the accounts: it does not know the scope `admin`. */
+/** Whether an older connbook must refuse the accounts: it knows neither the scope `admin` nor grants. */
 export function needNewerForm(accounts: Accounts): boolean {
-  return hasAdmin(accounts)
+  return (
+    hasAdmin(accounts) || [...accounts.users, ...accounts.clients].some(({ grants }) => grants !== undefined)
+  )
 }
 
 /** The accounts file of a folder. */
@@ -48,16 +51,21 @@ function parseList(input: unknown): Account[] {
   if (!Array.isArray(input)) throw new SyntaxError('it holds no list of accounts')
   return input.map((entry: unknown) => {
     if (!isObject(entry)) throw new SyntaxError('it holds something that is no account')
-    const { name, secret, generation, scope, ...others } = entry
+    const { name, secret, generation, scope, grants, ...others } = entry
     checkMembers(others, [], 'an account')
     if (typeof name !== 'string' || typeof secret !== 'string' || typeof generation !== 'number')
       throw new SyntaxError('it holds an account that is not complete')
     if (!secret.startsWith('sha256:') && !isPasswordHash(secret)) {
       throw new NewerFormError(`the way in which the secret of "${name}" is stored`)
     }
-    if (scope === undefined) return { name, secret, generation }
-    // An unknown scope must never count as WRITE_SCOPE.
-    if (!isScope(scope)) throw new NewerFormError(`the scope of "${name}"`)
-    return { name, secret, generation, scope }
+    // An unknown scope must never count as WRITE_SCOPE, and unknown grants never as all records.
+    if (scope !== undefined && !isScope(scope)) throw new NewerFormError(`the scope of "${name}"`)
+    const limits = grants === undefined ? undefined : readGrants(grants, () => {})
+    if (grants !== undefined && limits === undefined) throw new NewerFormError(`the grants of "${name}"`)
+    return {
+      ...{ name, secret, generation },
+      ...(scope === undefined ? {} : { scope }),
+      ...(limits === undefined ? {} : { grants: limits }),
+    }
   })
 }

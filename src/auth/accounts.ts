@@ -1,5 +1,5 @@
 import { ConnbookError, InvalidInputError } from '../errors.ts'
-import type { AccountPrincipal } from '../http/message.ts'
+import { type AccountPrincipal, areSameGrants } from '../http/message.ts'
 import { ADMIN_SCOPE, type Scope, WRITE_SCOPE } from '../http/scope.ts'
 import { ACCOUNT_NAME_CHARACTERS_MAX } from '../limits.ts'
 import { checkText } from '../text.ts'
@@ -48,17 +48,23 @@ export function scopeOf(account: Account): Scope {
   return account.scope ?? WRITE_SCOPE
 }
 
-/** @throws {AccountExistsError} */
+/** @param grants As `parseGrants` gives them. @throws {AccountExistsError} @throws as `checkLimits` does. */
 export function addAccount(
   accounts: Accounts,
   kind: AccountKind,
   name: string,
   secret: string,
   scope: Scope = WRITE_SCOPE,
+  grants?: readonly string[],
 ): Accounts {
   if (findAccount(accounts, kind, name) !== undefined)
     throw new AccountExistsError(`Cannot add ${kind} "${name}": there is one already`)
-  return put(accounts, kind, scope === WRITE_SCOPE ? { name, secret } : { name, secret, scope })
+  checkLimits(scope, grants)
+  return put(accounts, kind, {
+    ...{ name, secret },
+    ...(scope === WRITE_SCOPE ? {} : { scope }),
+    ...(grants === undefined ? {} : { grants }),
+  })
 }
 
 /** @throws {UnknownAccountError} */
@@ -67,15 +73,54 @@ export function changeSecret(accounts: Accounts, kind: AccountKind, name: string
   return put(removeAccount(accounts, kind, name), kind, { ...account, secret })
 }
 
-/** Keeps the generation, so sessions and tokens go on. The same object if it is the scope already. @throws {UnknownAccountError} */
+/** What to change of the rights of an account; what is absent stays. */
+export interface RightsPatch {
+  readonly scope?: Scope | undefined
+  /** As `parseGrants` gives them; null for all records. */
+  readonly grants?: readonly string[] | null | undefined
+}
+
+/**
+ * Changes what an account may do. Keeps the generation, so sessions and tokens go on. The same object if it may do that
+ * already.
+ *
+ * @throws {UnknownAccountError} @throws as `checkLimits` does.
+ */
+export function changeRights(
+  accounts: Accounts,
+  kind: AccountKind,
+  name: string,
+  { scope, grants }: RightsPatch,
+): Accounts {
+  const found = getAccount(accounts, kind, name)
+  const newScope = scope ?? scopeOf(found)
+  const newGrants = grants === undefined ? found.grants : (grants ?? undefined)
+  if (newScope === scopeOf(found) && areSameGrants(newGrants, found.grants)) return accounts
+  checkLimits(newScope, newGrants)
+  const { scope: _, grants: __, ...others } = found
+  const changed = {
+    ...others,
+    ...(newScope === WRITE_SCOPE ? {} : { scope: newScope }),
+    ...(newGrants === undefined ? {} : { grants: newGrants }),
+  }
+  return withList(
+    accounts,
+    kind,
+    listOf(accounts, kind).map((account) => (account === found ? changed : account)),
+  )
+}
+
+/** As `changeRights`, for the scope alone. */
 export function changeScope(accounts: Accounts, kind: AccountKind, name: string, scope: Scope): Accounts {
-  if (scopeOf(getAccount(accounts, kind, name)) === scope) return accounts
-  const list = listOf(accounts, kind).map((account) => {
-    if (account.name !== name) return account
-    const { scope: _, ...others } = account
-    return scope === WRITE_SCOPE ? others : { ...others, scope }
-  })
-  return withList(accounts, kind, list)
+  return changeRights(accounts, kind, name, { scope })
+}
+
+/** @throws {InvalidInputError} for an admin with grants, who could lift them. */
+function checkLimits(scope: Scope, grants: readonly string[] | undefined): void {
+  if (scope !== ADMIN_SCOPE || grants === undefined) return
+  throw new InvalidInputError('An admin cannot have grants, because an admin can lift every limit', [
+    { field: 'grants', detail: 'must not be there for an admin, who can lift every limit' },
+  ])
 }
 
 /** @throws {UnknownAccountError} */

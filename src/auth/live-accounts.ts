@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import {
+  InvalidInputError,
   isNoRoom,
   OutcomeUnknownError,
   OverloadedError,
@@ -189,8 +190,8 @@ export function followAccounts(
  */
 export function throwForCaller(what: string, error: unknown): never {
   const cause = error
-  // It is made for a caller.
-  if (error instanceof Problem) throw error
+  // They are made for a caller.
+  if (error instanceof Problem || error instanceof InvalidInputError) throw error
   if (error instanceof DocumentBusyError)
     throw new OverloadedError(`${what}: a command changes accounts; try again in a moment`)
   if (error instanceof OutcomeUnknownError)

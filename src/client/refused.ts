@@ -82,12 +82,15 @@ export function tokenRefusalOf(answer: ClientResponse, endpoint: Endpoint): Conn
   return new RefusedError(message, { status, problem: error })
 }
 
-/** The answer has the record that holds the name. */
+/** The answer has the record that holds the name, if the account sees it. */
 function takenName(answered: unknown, endpoint: Endpoint): RefusedError {
-  const [holder] = isObject(answered) && Array.isArray(answered.configurations) ? answered.configurations : []
+  const holders = isObject(answered) ? answered.configurations : undefined
+  const [holder] = Array.isArray(holders) ? holders : []
   const message = isObject(holder)
     ? `The name is taken by ${printableJson(holder)}`
-    : `${endpoint.name} answers 409`
+    : Array.isArray(holders)
+      ? 'The name is taken by a record that this account does not see; choose another name'
+      : `${endpoint.name} answers 409`
   return new RefusedError(message, { status: 409, problem: 'name_taken' })
 }
 

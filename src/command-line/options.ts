@@ -4,10 +4,18 @@ import { importFormatNames } from '../exchange/import-reader.ts'
 import { type OptionSpec, type ParsedOptions, parsePath } from '../service/option-values.ts'
 import { serverOptionSpecs } from '../service/server-options.ts'
 import { importModes } from '../store/authorship.ts'
+import { formatGrant, readGrant } from '../store/grants.ts'
 import { clientOptionSpecs } from './client-options.ts'
 
 const importable: readonly string[] = importFormatNames
 const onlyExported = exportFormatNames.filter((name) => !importable.includes(name))
+
+/** @returns It in its one form. @throws {RangeError} with what it must be, if it is not valid. */
+function parseGrant(text: string): string {
+  const grant = readGrant(text)
+  if (typeof grant === 'string') throw new RangeError(`a grant, but it ${grant}`)
+  return formatGrant(grant)
+}
 
 const commandOptionSpecs = {
   readOnly: {
@@ -21,6 +29,17 @@ const commandOptionSpecs = {
   admin: {
     flag: '--admin',
     help: 'the account can also manage accounts, over HTTP',
+  },
+  grant: {
+    flag: '--grant',
+    placeholder: 'GRANT',
+    help: "only these records: read or write, or one with filters, 'write?prefix=a/'; may be repeated",
+    isList: true,
+    parse: parseGrant,
+  },
+  noGrants: {
+    flag: '--no-grants',
+    help: 'the account sees all records again, and changes what its right allows',
   },
   ifMissing: {
     flag: '--if-missing',

@@ -11,8 +11,8 @@ import {
 import { elsewhereExitCodes } from '../command-line/exit-codes.ts'
 import { type Options, placeFlags } from '../command-line/options.ts'
 import { UsageError } from '../errors.ts'
-import { addNamed, listNames, removeNamed, replaceSecret, setScope } from './accounts.ts'
-import { addAt, listAt, removeAt, replaceSecretAt, setScopeAt } from './remote/accounts.ts'
+import { addNamed, listNames, removeNamed, replaceSecret, setRights } from './accounts.ts'
+import { addAt, listAt, removeAt, replaceSecretAt, setRightsAt } from './remote/accounts.ts'
 
 /** How to call the server of `--server`. */
 const serverFlags = ['server', 'authority', 'plain', 'noRetry'] as const
@@ -43,7 +43,8 @@ export const userCommands = accountCommands('user', {
       examples: [
         ['connbook user add eve', 'asks for the password, twice'],
         ['connbook user add eve < password.txt', 'reads it from a file'],
-        ['connbook user add --read-only night', 'can read, but not change records'],
+        ['connbook user add --read-only night', 'can read, but changes nothing'],
+        ["connbook user add max --grant 'read?prefix=a'", 'sees only these records'],
       ],
     },
     replace: {
@@ -59,6 +60,7 @@ export const userCommands = accountCommands('user', {
         ['connbook user set eve --read-only', 'at once, also in a running server'],
         ['connbook user set eve --read-write', ''],
         ['connbook user set eve --admin', 'can also manage accounts, over HTTP'],
+        ['connbook user set max --no-grants', 'sees all records again'],
       ],
     },
     remove: {
@@ -125,7 +127,7 @@ function accountCommands(
       operands,
       ...texts.add,
       notes,
-      flags: [...flags, 'readOnly', 'admin', 'ifMissing', ...secretFlags],
+      flags: [...flags, 'readOnly', 'admin', 'grant', 'ifMissing', ...secretFlags],
       exitCodes: { 4: EXISTS, ...elsewhereExitCodes },
       run: eitherWay(kind, addNamed, addAt),
     }),
@@ -140,8 +142,8 @@ function accountCommands(
       name: `${kind} set`,
       ...named,
       ...texts.set,
-      flags: [...flags, 'readOnly', 'readWrite', 'admin'],
-      run: eitherWay(kind, setScope, setScopeAt),
+      flags: [...flags, 'readOnly', 'readWrite', 'admin', 'grant', 'noGrants'],
+      run: eitherWay(kind, setRights, setRightsAt),
     }),
     defineCommand({
       name: `${kind} remove`,

@@ -7,6 +7,8 @@ import { readPassword } from '../command-line/terminal.ts'
 import type { TerminalStyle } from '../command-line/terminal-style.ts'
 import { UsageError } from '../errors.ts'
 import type { ScopeWord } from '../http/scope.ts'
+import { GRANTS_MAX } from '../limits.ts'
+import { parseGrants } from '../store/grants.ts'
 
 // What the commands for accounts read and print, wherever the accounts are.
 
@@ -29,18 +31,55 @@ interface ScopeFlags {
   readonly admin: boolean
 }
 
-/** The scope that the flags of `add` name. @throws {UsageError} for both. */
-export function scopeToAdd(options: ScopeFlags): ScopeWord {
-  if (options.readOnly && options.admin) throw new UsageError('Give --read-only or --admin, not both')
-  return scopeAsked(options) ?? 'write'
+interface RightsFlags extends ScopeFlags {
+  readonly grant: readonly string[]
+  readonly noGrants?: boolean
 }
 
-/** The scope that the flag of `set` names. @throws {UsageError} unless there is one. */
-export function scopeToSet(kind: AccountKind, options: ScopeFlags): ScopeWord {
+/** What the flags of `add` or `set` say of an account. */
+export interface AskedRights {
+  readonly scope?: ScopeWord | undefined
+  /** In their one form; null for all records. */
+  readonly grants?: readonly string[] | null | undefined
+}
+
+/** What the flags of `add` say. @throws {UsageError} for flags that exclude each other. */
+export function rightsToAdd(options: RightsFlags): {
+  readonly scope: ScopeWord
+  readonly grants: readonly string[] | undefined
+} {
+  if (options.readOnly && options.admin) throw new UsageError('Give --read-only or --admin, not both')
+  if (options.admin && options.grant.length > 0)
+    throw new UsageError('Give --admin or --grant, not both: an admin can lift every limit')
+  return { scope: scopeAsked(options) ?? 'write', grants: grantsAsked(options) ?? undefined }
+}
+
+/** What the flags of `set` say. @throws {UsageError} if they say nothing, or exclude each other. */
+export function rightsToSet(kind: AccountKind, options: RightsFlags): AskedRights {
   const scope = scopeAsked(options)
-  if (scope !== undefined) return scope
+  const grants = grantsAsked(options)
+  const hasScope = options.readOnly || options.readWrite === true || options.admin
+  if (hasScope ? scope !== undefined : grants !== undefined) return { scope, grants }
   const line = `connbook ${kind} set ${kind === 'user' ? 'NAME' : 'ID'}`
-  throw new UsageError(`Write it as: ${line} --read-only, or: ${line} --read-write, or: ${line} --admin`)
+  throw new UsageError(
+    `Write it as: ${line} --read-only, or: ${line} --read-write, or: ${line} --admin; or with --grant GRANT or --no-grants`,
+  )
+}
+
+/** @throws {UsageError} for both flags, or too many grants. */
+function grantsAsked({ grant, noGrants }: RightsFlags): readonly string[] | null | undefined {
+  if (noGrants && grant.length > 0) throw new UsageError('Give --grant or --no-grants, not both')
+  if (noGrants) return null
+  if (grant.length > GRANTS_MAX) throw new UsageError(`Give --grant at most ${GRANTS_MAX} times`)
+  return grant.length === 0 ? undefined : parseGrants(grant)
+}
+
+/** What has become of the rights of an account, to complete "User … ". */
+export function describeRights({ scope, grants }: AskedRights): string {
+  const parts = scope === undefined ? [] : [scopeTexts[scope].state]
+  if (grants === null) parts.push('sees all records')
+  if (grants) parts.push(`sees and changes only what is granted: ${grants.join(' ')}`)
+  return parts.join(', and ')
 }
 
 /** Undefined without a flag, and for several. */
@@ -56,6 +95,7 @@ function scopeAsked({ readOnly, readWrite, admin }: ScopeFlags): ScopeWord | und
 interface ListedAccount {
   readonly name: string
   readonly scope: ScopeWord
+  readonly grants?: readonly string[] | undefined
 }
 
 /** A table for a terminal; otherwise a line each, where a tab ends the name, because names hold none. */
@@ -65,12 +105,17 @@ export function accountLines(
   style: TerminalStyle,
 ): string[] {
   if (!style.isTerminal)
-    return accounts.map(({ name, scope }) => {
-      const { adjective } = scopeTexts[scope]
-      return adjective === '' ? name : `${name}\t${adjective.trim()}`
+    return accounts.map(({ name, scope, grants = [] }) => {
+      const right = scopeTexts[scope].adjective.trim()
+      return [name, right, grants.join(' ')].join('\t').replace(/\t+$/, '')
     })
-  const rows = accounts.map(({ name, scope }) => [name, scopeTexts[scope].cell])
-  return alignColumns([kind === 'user' ? 'USER' : 'CLIENT', 'MAY'], rows, style)
+  const isLimited = accounts.some(({ grants }) => grants !== undefined)
+  const rows = accounts.map(({ name, scope, grants }) => [
+    ...[name, scopeTexts[scope].cell],
+    ...(isLimited ? [grants?.join(' ') ?? 'all records'] : []),
+  ])
+  const heads = [kind === 'user' ? 'USER' : 'CLIENT', 'MAY', ...(isLimited ? ['GRANTS'] : [])]
+  return alignColumns(heads, rows, style)
 }
 
 /** The lines of standard output with the credentials of a client. @param made A secret that nobody knows yet. */

@@ -5,7 +5,7 @@ import {
   type AccountKind,
   type Accounts,
   addAccount,
-  changeScope,
+  changeRights,
   changeSecret,
   checkAccountName,
   findAccount,
@@ -27,10 +27,11 @@ import { scopeFor, widestOf } from '../http/scope.ts'
 import {
   accountLines,
   clientLines,
+  describeRights,
   readChosen,
+  rightsToAdd,
+  rightsToSet,
   scopeTexts,
-  scopeToAdd,
-  scopeToSet,
   showLines,
 } from './account-words.ts'
 import {
@@ -52,14 +53,14 @@ const warnings = {
 /** Runs `user add` or `client add`. @throws {AccountExistsError} {UsageError} {FolderRefusedError} */
 export async function addNamed(
   kind: AccountKind,
-  input: CommandInput<PlaceFlag | 'readOnly' | 'admin' | 'ifMissing' | 'secretStdin'>,
+  input: CommandInput<PlaceFlag | 'readOnly' | 'admin' | 'grant' | 'ifMissing' | 'secretStdin'>,
   context: CommandContext,
 ): Promise<void> {
   const {
     options,
     operands: [name = ''],
   } = input
-  const scope = scopeToAdd(options)
+  const { scope, grants } = rightsToAdd(options)
   using credentials = await getCredentialsToAddTo(options)
   const { accounts, place, prepare } = credentials
   checkAccountName(kind, name)
@@ -69,7 +70,7 @@ export async function addNamed(
       throw new AccountExistsError(`Cannot add ${kind} "${name}" in "${place}": there is one already`)
     const secret = await newSecret(kind, name, options.secretStdin, context)
     await prepare?.(context)
-    const change = (found: Accounts) => addAccount(found, kind, name, secret.stored, scopeFor(scope))
+    const change = (found: Accounts) => addAccount(found, kind, name, secret.stored, scopeFor(scope), grants)
     await changeStored(credentials, kind, name, 'add', change, context)
     const what = `${scopeTexts[scope].adjective}${kind}`
     await showLines([`Added ${what} "${name}" in ${place}`, ...secret.shown], context, secret.isGenerated)
@@ -100,20 +101,23 @@ export async function replaceSecret(
 }
 
 /** Runs `user set` or `client set`. @throws {UnknownAccountError} {UsageError} {FolderRefusedError} */
-export async function setScope(
+export async function setRights(
   kind: AccountKind,
-  { options, operands: [name = ''] }: CommandInput<PlaceFlag | 'readOnly' | 'readWrite' | 'admin'>,
+  {
+    options,
+    operands: [name = ''],
+  }: CommandInput<PlaceFlag | 'readOnly' | 'readWrite' | 'admin' | 'grant' | 'noGrants'>,
   context: CommandContext,
 ): Promise<void> {
-  const scope = scopeToSet(kind, options)
+  const asked = rightsToSet(kind, options)
   using credentials = await getUsedCredentials(options)
   await getKnown(credentials, kind, name)
-  const change = (found: Accounts) => changeScope(found, kind, name, scopeFor(scope))
+  const rights = { ...asked, scope: asked.scope && scopeFor(asked.scope) }
+  const change = (found: Accounts) => changeRights(found, kind, name, rights)
   const { before, after } = await changeStored(credentials, kind, name, 'set', change, context)
-  const { state } = scopeTexts[scope]
   const since = after === before ? 'already; nothing has changed' : 'from now on'
   const who = `${kind === 'user' ? 'User' : 'Client'} "${name}" in ${credentials.place}`
-  await showLines([`${who} ${state} ${since}`], context)
+  await showLines([`${who} ${describeRights(asked)} ${since}`], context)
   if (after !== before) warnOfLastAccount(credentials, before, after, context)
 }
 
@@ -145,7 +149,8 @@ export async function listNames(
 ): Promise<void> {
   using credentials = await getReadCredentials(options)
   const listed = listOf(await credentials.accounts.read(), kind).map((account) => {
-    return { name: account.name, scope: widestOf(scopeOf(account)) }
+    const { name, grants } = account
+    return { name, scope: widestOf(scopeOf(account)), grants }
   })
   const lines = accountLines(listed, kind, style)
   await shown(print(lines.map((line) => `${line}\n`).join('')), `show the ${kind}s`)

@@ -2,6 +2,7 @@ import { allScopes, scopeWords } from '../http/scope.ts'
 import type { JsonSchema } from '../json-schema.ts'
 import {
   ACCOUNT_NAME_CHARACTERS_MAX,
+  GRANTS_MAX,
   PASSWORD_BYTES_MAX,
   PASSWORD_CHARACTERS_MIN,
   SECRET_CHARACTERS_MIN,
@@ -13,6 +14,20 @@ const scope: JsonSchema = {
   type: 'string',
   enum: scopeWords,
   description: 'What the account may do; each of `read`, `write` and `admin` brings along those before it.',
+}
+const grants: JsonSchema = {
+  type: 'array',
+  minItems: 1,
+  maxItems: GRANTS_MAX,
+  items: { type: 'string', pattern: '^(read|write)([?].+)?$' },
+  description:
+    'Which records the account sees and may change: each is `read` or `write`, or one of these with `?` and the filters `prefix=` and `label=`. Absent for all records.',
+  examples: [['read', 'write?prefix=a%2F']],
+}
+const newGrants: JsonSchema = {
+  ...grants,
+  type: ['array', 'null'],
+  description: 'Other grants, as in the account; `null` for all records.',
 }
 const name: JsonSchema = { type: 'string', description: 'The name of a user, or the id of a client.' }
 const newName: JsonSchema = {
@@ -49,6 +64,7 @@ export const accountSchemas = {
       account: { type: 'string' },
       kind: { type: 'string', enum: ['user', 'client', 'command'] },
       scope: { type: 'string', enum: [...allScopes] },
+      grants,
       expires_at: {
         type: 'string',
         format: 'date-time',
@@ -57,7 +73,10 @@ export const accountSchemas = {
     },
     { required: ['account', 'kind', 'scope'] },
   ),
-  Account: object({ name, kind: { type: 'string', enum: ['user', 'client'] }, scope }),
+  Account: object(
+    { name, kind: { type: 'string', enum: ['user', 'client'] }, scope, grants },
+    { required: ['name', 'kind', 'scope'] },
+  ),
   Accounts: object({ accounts: { type: 'array', items: named('Account') } }),
   OneAccount: object({ accounts: one(named('Account')) }),
   OneClient: object({ accounts: one(named('ChangedClient')) }),
@@ -66,6 +85,7 @@ export const accountSchemas = {
       name,
       kind: client,
       scope,
+      grants,
       secret: {
         type: 'string',
         format: 'password',
@@ -74,14 +94,15 @@ export const accountSchemas = {
     },
     { required: ['name', 'kind', 'scope'] },
   ),
-  NewUser: object({ name: newName, kind: user, scope, password }, { required: ['name', 'password'] }),
-  NewClient: object({ name: newName, kind: client, scope, secret }, { required: ['name'] }),
-  UserPatch: object({ name: sameName, kind: user, scope, password }, { required: [] }),
+  NewUser: object({ name: newName, kind: user, scope, grants, password }, { required: ['name', 'password'] }),
+  NewClient: object({ name: newName, kind: client, scope, grants, secret }, { required: ['name'] }),
+  UserPatch: object({ name: sameName, kind: user, scope, grants: newGrants, password }, { required: [] }),
   ClientPatch: object(
     {
       name: sameName,
       kind: client,
       scope,
+      grants: newGrants,
       secret,
       rotate: { type: 'boolean', const: true, description: 'Makes a new secret; not beside `secret`.' },
     },

@@ -213,7 +213,8 @@ export function problemsOf(route: DescribedRoute): ProblemCode[] {
   add(method !== 'GET', 'cross_site')
   add(access === 'write', 'insufficient_scope', ...ofChanges)
   add(access === 'admin', 'insufficient_scope')
-  add(limits === 'refused' || (limits === 'records' && access === 'write'), 'not_granted')
+  const isLimited = limits === 'refused' || (limits === 'records' && access === 'write')
+  add(isLimited && access !== 'public', 'not_granted')
   add(body !== undefined, ...ofBodies)
   add(body?.isJsonObject, 'empty_body', 'invalid_json', 'not_an_object', 'invalid_input')
   add(

@@ -1,8 +1,9 @@
-import type { AccountPatch, WantedSecret } from '../auth/account-administration.ts'
+import type { AccountDraft, AccountPatch, WantedSecret } from '../auth/account-administration.ts'
 import { type AccountKind, faultOfName } from '../auth/accounts.ts'
 import { faultOfChosen } from '../auth/secret.ts'
 import { type Fault, InvalidInputError } from '../errors.ts'
-import { isScopeWord, type Scope, scopeFor, scopeWords, WRITE_SCOPE } from '../http/scope.ts'
+import { ADMIN_SCOPE, isScopeWord, type Scope, scopeFor, scopeWords, WRITE_SCOPE } from '../http/scope.ts'
+import { readGrants } from '../store/grants.ts'
 import { eitherOf, kindOf } from '../text.ts'
 
 type Body = Readonly<Record<string, unknown>>
@@ -11,23 +12,23 @@ type Body = Readonly<Record<string, unknown>>
 export const secretMembers = { user: 'password', client: 'secret' } as const
 
 /** An account to add. @throws {InvalidInputError} with all faults. */
-export function parseNewAccount(
-  kind: AccountKind,
-  body: Body,
-): { readonly name: string; readonly scope: Scope; readonly secret: WantedSecret } {
+export function parseNewAccount(kind: AccountKind, body: Body): AccountDraft {
   const { name, kind: sentKind = kind } = body
   const faults: Fault[] = []
   const fault = name === undefined ? 'is missing' : faultOfNew(kind, name)
   if (fault !== undefined) faults.push({ field: 'name', detail: fault })
   if (sentKind !== kind) faults.push({ field: 'kind', detail: `must be "${kind}" here, or be left out` })
   const scope = parseScopeWord(body, faults)
+  const grants = parseGrantsOf(body, faults)
+  if (grants !== undefined && scope === ADMIN_SCOPE)
+    faults.push({ field: 'grants', detail: 'must be left out for an admin, who can lift every limit' })
   const text = typeof name === 'string' ? name : ''
   const secret = parseSecret(kind, body, text, faults)
   if (kind === 'user' && secret === undefined && !Object.hasOwn(body, 'password'))
     faults.push({ field: 'password', detail: 'is missing' })
-  checkMembers(kind, body, ['name', 'kind', 'scope', secretMembers[kind]], faults)
+  checkMembers(kind, body, ['name', 'kind', 'scope', 'grants', secretMembers[kind]], faults)
   if (faults.length > 0) throw new InvalidInputError('The account is not valid', faults)
-  return { name: text, scope: scope ?? WRITE_SCOPE, secret: secret ?? 'made' }
+  return { name: text, scope: scope ?? WRITE_SCOPE, grants, secret: secret ?? 'made' }
 }
 
 /** What to change of an account. @throws {InvalidInputError} with all faults. */
@@ -37,11 +38,12 @@ export function parseAccountPatch(kind: AccountKind, name: string, body: Body): 
     if (Object.hasOwn(body, field) && body[field] !== value)
       faults.push({ field, detail: `must be "${value}", or be left out; it cannot be changed` })
   const scope = parseScopeWord(body, faults)
+  const grants = body.grants === null ? null : parseGrantsOf(body, faults)
   const chosen = parseSecret(kind, body, name, faults)
   const secret = parseRotate(kind, body, faults) ? 'made' : chosen
-  checkMembers(kind, body, ['name', 'kind', 'scope', secretMembers[kind], 'rotate'], faults)
+  checkMembers(kind, body, ['name', 'kind', 'scope', 'grants', secretMembers[kind], 'rotate'], faults)
   if (faults.length > 0) throw new InvalidInputError('The change of the account is not valid', faults)
-  return { ...(scope === undefined ? {} : { scope }), ...(secret === undefined ? {} : { secret }) }
+  return { scope, grants, ...(secret === undefined ? {} : { secret }) }
 }
 
 function faultOfNew(kind: AccountKind, name: unknown): string | undefined {
@@ -55,6 +57,11 @@ function parseScopeWord(body: Body, faults: Fault[]): Scope | undefined {
   if (isScopeWord(body.scope)) return scopeFor(body.scope)
   faults.push({ field: 'scope', detail: `must be ${eitherOf(scopeWords)}` })
   return undefined
+}
+
+function parseGrantsOf(body: Body, faults: Fault[]): readonly string[] | undefined {
+  if (!Object.hasOwn(body, 'grants')) return undefined
+  return readGrants(body.grants, (detail) => faults.push({ field: 'grants', detail }))
 }
 
 function parseSecret(kind: AccountKind, body: Body, name: string, faults: Fault[]): WantedSecret | undefined {

@@ -64,9 +64,9 @@ export function accountHandlers(authenticator: Authenticator) {
 
   function whoAmI(request: Request): Reply {
     const { principal, expiresAt } = credentialOf(request)
-    const { name, kind, scope } = principal
+    const { name, kind, scope, grants } = principal
     const expires = expiresAt === undefined ? {} : { expires_at: new Date(expiresAt * 1000).toISOString() }
-    return jsonReply(200, { account: name, kind, scope, ...expires })
+    return jsonReply(200, { account: name, kind, scope, ...(grants && { grants }), ...expires })
   }
 
   async function changePassword(request: Request): Promise<Reply> {

@@ -21,22 +21,23 @@ const kinds = {
   user: {
     all: 'users',
     id: 'User',
-    addition: 'adds a user: `{"name":…,"password":…}`; optional: `scope`, which is `write` without it',
+    addition:
+      'adds a user: `{"name":…,"password":…}`; optional: `scope`, which is `write` without it, and `grants`',
     addNotes: 'The scope is `write` if none is given.',
     added: '201 with `Location`; 409',
-    change: 'changes `scope` or `password`; a new password ends the sessions of the user',
+    change: 'changes `scope`, `grants` or `password`; a new password ends the sessions of the user',
     schemas: { added: 'OneAccount', changed: 'OneAccount', draft: 'NewUser', patch: 'UserPatch' },
   },
   client: {
     all: 'clients',
     id: 'Client',
     addition:
-      'adds a client: `{"name":…}`; optional: `scope`, which is `write` without it, and a chosen `secret`',
+      'adds a client: `{"name":…}`; optional: `scope`, which is `write` without it, `grants`, and a chosen `secret`',
     addNotes:
       'The scope is `write` if none is given. Without `secret` one is made, which only this answer has.',
     added: '201 with `Location` and a made `secret`; 409',
     change:
-      'changes `scope` or `secret`, or makes a secret for `"rotate":true`; another secret ends the tokens of the client',
+      'changes `scope`, `grants` or `secret`, or makes a secret for `"rotate":true`; another secret ends the tokens of the client',
     schemas: { added: 'OneClient', changed: 'OneClient', draft: 'NewClient', patch: 'ClientPatch' },
   },
 } as const satisfies Record<AccountKind, unknown>
@@ -238,6 +239,7 @@ export function accountsHandlers(kind: AccountKind, administration: AccountAdmin
   }
 
   function shown(account: Account) {
-    return { name: account.name, kind, scope: widestOf(scopeOf(account)) }
+    const { name, grants } = account
+    return { name, kind, scope: widestOf(scopeOf(account)), ...(grants && { grants }) }
   }
 }

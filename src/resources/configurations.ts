@@ -41,7 +41,7 @@ const KEPT_JSON_BYTES_MAX = 4 * 1024 * 1024
 
 const nameTaken: ResponseDescription = {
   description: 'Another record has the name, and is in the body unless the account does not see it.',
-  content: json('OneConfiguration'),
+  content: json('Configurations'),
 }
 
 /** The records. */

@@ -3,7 +3,14 @@ import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { addAccount, changeScope, findAccount, noAccounts, scopeOf } from '../../src/auth/accounts.ts'
+import {
+  addAccount,
+  changeRights,
+  changeScope,
+  findAccount,
+  noAccounts,
+  scopeOf,
+} from '../../src/auth/accounts.ts'
 import { accountsDocument, accountsForm } from '../../src/auth/accounts-file.ts'
 import { digestSecret } from '../../src/auth/secret.ts'
 import { DamagedFileError } from '../../src/errors.ts'
@@ -59,6 +66,19 @@ describe('accountsDocument', () => {
     assert.equal(await versionOf(), 1)
   })
 
+  it('has version 2 while some account has grants', async (t) => {
+    const folder = await temporaryFolder(t)
+    const document = accountsDocument(dataPaths(folder))
+    const versionOf = async () => JSON.parse(await readFile(join(folder, dataFiles.accounts), 'utf8')).version
+    const limited = changeRights(reading, 'user', 'eve', { grants: ['read?prefix=a', 'write'] })
+    await document.write(limited)
+    assert.equal(await versionOf(), 2)
+    assert.deepEqual(await document.read(), limited)
+    await document.write(changeRights(limited, 'user', 'eve', { grants: null }))
+    assert.equal(await versionOf(), 1)
+    assert.deepEqual(await document.read(), reading)
+  })
+
   it('refuses a version that it does not know', async (t) => {
     const folder = await temporaryFolder(t)
     const path = join(folder, dataFiles.accounts)
@@ -83,6 +103,12 @@ describe('accountsDocument', () => {
     'an empty scope': { lastGeneration: 1, users: [{ ...account, scope: '' }], clients: [] },
     'an unknown scope': { lastGeneration: 1, users: [], clients: [{ ...account, scope: 'write' }] },
     'a scope that is not a string': { lastGeneration: 1, users: [{ ...account, scope: null }], clients: [] },
+    'grants that are none': { lastGeneration: 1, users: [{ ...account, grants: [] }], clients: [] },
+    'a grant that it does not know': {
+      lastGeneration: 1,
+      users: [{ ...account, grants: ['read?q=a'] }],
+      clients: [],
+    },
     'an account with an unknown member': {
       lastGeneration: 1,
       users: [],

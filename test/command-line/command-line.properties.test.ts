@@ -160,7 +160,7 @@ function networkOf(text: string): { address: string; bits: number } | undefined 
 }
 
 /** Flags of the client's commands have other meanings elsewhere, so not all of them can be given at once. Lists are tried there, too. */
-type Name = Exclude<keyof Options, keyof typeof clientOptionSpecs | 'map' | 'only' | 'default'>
+type Name = Exclude<keyof Options, keyof typeof clientOptionSpecs | 'map' | 'only' | 'default' | 'grant'>
 
 const rows: { readonly [One in Name]: Row } = {
   port: {
@@ -364,6 +364,7 @@ const rows: { readonly [One in Name]: Row } = {
   readOnly: { flag: '--read-only', variable: 'CONNBOOK_READ_ONLY', isOfCommand: true, ...onOrOff },
   readWrite: { flag: '--read-write', variable: 'CONNBOOK_READ_WRITE', isOfCommand: true, ...onOrOff },
   admin: { flag: '--admin', variable: 'CONNBOOK_ADMIN', isOfCommand: true, ...onOrOff },
+  noGrants: { flag: '--no-grants', variable: 'CONNBOOK_NO_GRANTS', isOfCommand: true, ...onOrOff },
   ifMissing: { flag: '--if-missing', variable: 'CONNBOOK_IF_MISSING', isOfCommand: true, ...onOrOff },
   ifPresent: { flag: '--if-present', variable: 'CONNBOOK_IF_PRESENT', isOfCommand: true, ...onOrOff },
   secretStdin: { flag: '--secret-stdin', variable: 'CONNBOOK_SECRET_STDIN', isOfCommand: true, ...onOrOff },

@@ -30,6 +30,8 @@ const rows: {
     | 'readOnly'
     | 'readWrite'
     | 'admin'
+    | 'grant'
+    | 'noGrants'
     | 'ifMissing'
     | 'ifPresent'
     | 'secretStdin'

@@ -105,10 +105,20 @@ describe('user and client', () => {
     'client set admin --read-write': [3, /There is no client "admin"/],
     'user set admin': [
       2,
-      /^connbook: Write it as: connbook user set NAME --read-only, or: connbook user set NAME --read-write, or: connbook user set NAME --admin$/,
+      /^connbook: Write it as: connbook user set NAME --read-only, or: connbook user set NAME --read-write, or: connbook user set NAME --admin; or with --grant GRANT or --no-grants$/,
     ],
     'client set script --read-only --read-write': [2, /Write it as: connbook client set ID --read-only, or/],
     'client set script --admin --read-write': [2, /Write it as: connbook client set ID --read-only, or/],
+    'user add eve --admin --grant read': [
+      2,
+      /^connbook: Give --admin or --grant, not both: an admin can lift/,
+    ],
+    'user set admin --grant read --no-grants': [2, /^connbook: Give --grant or --no-grants, not both$/],
+    'user set admin --admin --read-only --grant read': [
+      2,
+      /Write it as: connbook user set NAME --read-only, or/,
+    ],
+    'user add eve --grant reed': [2, /--grant.*must be a grant, but it must be read or write/],
     'user add eve --read-only --admin': [2, /^connbook: Give --read-only or --admin, not both$/],
     'user add eve --read-write': [2, /Unknown flag "--read-write"/],
     'user add eve --secret-stdin': [2, /Unknown flag "--secret-stdin"/],

@@ -75,7 +75,7 @@ describe('POST /v1/users/ and /v1/clients/', () => {
     ['/v1/users/', { ...newUser, scope: 'read write' }, ['scope']],
     ['/v1/users/', { ...newUser, scope: null }, ['scope']],
     ['/v1/users/', { ...newUser, kind: 'client' }, ['kind']],
-    ['/v1/users/', { ...newUser, grants: ['read'] }, ['grants']],
+    ['/v1/users/', { ...newUser, expires: 1 }, ['expires']],
     ['/v1/users/', { ...newUser, name: '..' }, ['name']],
     ['/v1/users/', { ...newUser, name: 'a\nb' }, ['name']],
     ['/v1/users/', { ...newUser, name: 7 }, ['name']],
@@ -205,7 +205,7 @@ describe('PATCH /v1/users/NAME and /v1/clients/NAME', () => {
     ['/v1/clients/viewer', { rotate: false }, ['rotate']],
     ['/v1/clients/viewer', { rotate: true, secret: 'sixteen characters' }, ['rotate']],
     ['/v1/clients/viewer', { password: 'a good password' }, ['password']],
-    ['/v1/clients/viewer', { grants: null }, ['grants']],
+    ['/v1/clients/viewer', { expires: 1 }, ['expires']],
     ['/v1/clients/nobody', { scope: 'x' }, ['scope']],
   ]
   it('refuses with 400 what is not valid, before it looks for the account', async (t) => {

@@ -10,10 +10,11 @@ import { escapeHidden } from '../../text.ts'
 import {
   accountLines,
   clientLines,
+  describeRights,
   readChosen,
+  rightsToAdd,
+  rightsToSet,
   scopeTexts,
-  scopeToAdd,
-  scopeToSet,
   showLines,
 } from '../account-words.ts'
 import { bodyOf, JSON_BODY, makeChange, quoted } from './changes.ts'
@@ -26,17 +27,17 @@ type Input<Flag extends keyof Options = never> = CommandInput<(typeof clientFlag
 /** Runs `user add` or `client add` at a server. @throws {RefusedError} {UsageError} Also throws as `connect` does. */
 export async function addAt(
   kind: AccountKind,
-  input: Input<'readOnly' | 'admin' | 'ifMissing' | 'secretStdin'>,
+  input: Input<'readOnly' | 'admin' | 'grant' | 'ifMissing' | 'secretStdin'>,
   context: CommandContext,
 ): Promise<void> {
   const {
     options,
     operands: [name = ''],
   } = input
-  const scope = scopeToAdd(options)
+  const { scope, grants } = rightsToAdd(options)
   const client = await connectAsAdmin(kind, input, context, 'add')
   const chosen = await readChosen(kind, name, options.secretStdin, context)
-  const body = { name, scope, ...(chosen === undefined ? {} : { [secretMembers[kind]]: chosen }) }
+  const body = { name, scope, grants, ...(chosen === undefined ? {} : { [secretMembers[kind]]: chosen }) }
   const call = askForAccount(client, { method: 'POST', path: pathOf(kind), body })
   const describe = () => `Added ${scopeTexts[scope].adjective}${kind} ${quoted(name)}`
   await change(client, context, call, describe, kind, name).catch((error: unknown) => {
@@ -68,20 +69,20 @@ export async function replaceSecretAt(
 }
 
 /** Runs `user set` or `client set` at a server. @throws as `addAt` does. */
-export async function setScopeAt(
+export async function setRightsAt(
   kind: AccountKind,
-  input: Input<'readOnly' | 'readWrite' | 'admin'>,
+  input: Input<'readOnly' | 'readWrite' | 'admin' | 'grant' | 'noGrants'>,
   context: CommandContext,
 ): Promise<void> {
   const {
     options,
     operands: [name = ''],
   } = input
-  const scope = scopeToSet(kind, options)
+  const rights = rightsToSet(kind, options)
   const client = await connectAsAdmin(kind, input, context, 'set')
-  const call = askForAccount(client, { method: 'PATCH', path: pathOf(kind, name), body: { scope } })
+  const call = askForAccount(client, { method: 'PATCH', path: pathOf(kind, name), body: rights })
   const who = `${kind === 'user' ? 'User' : 'Client'} ${quoted(name)}`
-  await makeChange(client, context.screen, call, () => `${who} ${scopeTexts[scope].state}`)
+  await makeChange(client, context.screen, call, () => `${who} ${describeRights(rights)}`)
 }
 
 /** Runs `user remove` or `client remove` at a server. @throws as `addAt` does. */
@@ -112,8 +113,8 @@ export async function listAt(kind: AccountKind, input: Input, context: CommandCo
   const client = await connectAsAdmin(kind, input, context, 'list')
   const answer = await client.askJson({ method: 'GET', path: pathOf(kind) })
   const accounts = accountsIn(answer) ?? notAccounts(client)
-  const shownNames = accounts.map(({ name, scope }) => {
-    return { name: style.isTerminal ? escapeHidden(name) : name, scope }
+  const shownNames = accounts.map(({ name, ...rights }) => {
+    return { name: style.isTerminal ? escapeHidden(name) : name, ...rights }
   })
   const lines = accountLines(shownNames, kind, style)
   await shown(print(lines.map((line) => `${line}\n`).join('')), `show the ${kind}s`)
@@ -156,6 +157,7 @@ async function change(
 interface ShownAccount {
   readonly name: string
   readonly scope: ScopeWord
+  readonly grants?: readonly string[] | undefined
   readonly secret?: string | undefined
 }
 
@@ -176,9 +178,14 @@ function accountsIn(answer: unknown): ShownAccount[] | undefined {
       isObject(account) &&
       typeof account.name === 'string' &&
       isScopeWord(account.scope) &&
+      (account.grants === undefined || areTexts(account.grants)) &&
       (account.secret === undefined || typeof account.secret === 'string'),
   )
   return accounts.length === answer.accounts.length ? accounts : undefined
+}
+
+function areTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((text) => typeof text === 'string')
 }
 
 function notAccounts({ endpoint }: Client): never {

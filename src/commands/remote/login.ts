@@ -89,7 +89,10 @@ export const whoamiCommand = defineCommand({
     // Whatever the answer says: this is the server that was called.
     const { server, ...others } = body
     const answer = { server: client.endpoint.name, ...others }
-    const rows = Object.entries(answer).map(([key, value]) => [key, String(value)])
+    const rows = Object.entries(answer).map(([key, value]) => [
+      key,
+      Array.isArray(value) ? value.join(' ') : String(value),
+    ])
     const seen = style.isTerminal ? escapeHidden : (text: string) => text
     const cells = rows.map((row) => row.map(seen))
     const lines = style.isTerminal ? align(cells) : cells.map((row) => row.join('\t'))
