@@ -12,9 +12,11 @@ import { eitherOf } from '../text.ts'
 
 // Each reads the value of a flag, and throws a RangeError that ends the sentence "…, because it must be".
 
-/** The fields of a record that `get --field` can show, beside its labels. */
+/** The fields of a record that can be shown alone, beside its labels. */
 const shownFields = ['id', ...fieldNames] as const
-const LABEL_PREFIX = 'labels.'
+/** In a column, all labels together. */
+const ALL_LABELS = 'labels'
+const label = /^labels?\.(?<key>.+)$/s
 
 const sorts = fieldNames.flatMap((field) => [field, `-${field}`])
 
@@ -73,8 +75,24 @@ export const clientOptionSpecs = {
   field: {
     flag: '--field',
     placeholder: 'FIELD',
-    help: `print one value: ${shownFields.join(', ')} or labels.KEY`,
+    help: `print one value: ${shownFields.join(', ')} or label.KEY`,
     parse: parseShownField,
+  },
+  columns: {
+    flag: '--columns',
+    placeholder: 'COLUMNS',
+    help: `print these columns: ${shownFields.join(', ')}, label.KEY, ${ALL_LABELS}; with commas between them`,
+    parse: parseColumns,
+  },
+  count: {
+    flag: '--count',
+    help: 'print how many records there are, and nothing else',
+  },
+  listLimit: {
+    flag: '--limit',
+    placeholder: 'COUNT',
+    help: 'print only the first records, so many',
+    parse: parseListLimit,
   },
   tag: {
     flag: '--tag',
@@ -192,14 +210,41 @@ function fieldOptionSpecs() {
 }
 
 /** A member of a record that is shown alone. */
-type ShownField = { readonly field: (typeof shownFields)[number] } | { readonly label: string }
+export type ShownField = { readonly field: (typeof shownFields)[number] } | { readonly label: string }
+
+/** A column of a list. */
+export interface ListColumn {
+  /** As it was typed. */
+  readonly name: string
+  /** All labels together if it is undefined. */
+  readonly shown: ShownField | undefined
+}
 
 export function parseShownField(text: string): ShownField {
   const field = shownFields.find((name) => name === text)
   if (field !== undefined) return { field }
-  const label = text.startsWith(LABEL_PREFIX) ? text.slice(LABEL_PREFIX.length) : ''
-  if (label === '') throw new RangeError(eitherOf([...shownFields, `${LABEL_PREFIX}KEY`]))
-  return { label }
+  const key = label.exec(text)?.groups?.key
+  if (key === undefined) throw new RangeError(eitherOf([...shownFields, 'label.KEY']))
+  return { label: key }
+}
+
+/** With commas between them. */
+export function parseColumns(text: string): readonly ListColumn[] {
+  return text.split(',').map((name) => {
+    if (name === ALL_LABELS) return { name, shown: undefined }
+    try {
+      return { name, shown: parseShownField(name) }
+    } catch {
+      throw new RangeError(
+        `columns with commas between them: ${[...shownFields, 'label.KEY', ALL_LABELS].join(', ')}`,
+      )
+    }
+  })
+}
+
+export function parseListLimit(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new RangeError('a number from 1 on')
+  return Number(text)
 }
 
 /** @returns With quotes, as a header has it. */

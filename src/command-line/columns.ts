@@ -61,6 +61,18 @@ export function widthOf(text: string): number {
   return width
 }
 
+/** A text of at most `width` terminal cells; of a longer one the beginning, with `…` behind it. */
+function cutTo(text: string, width: number): string {
+  if (widthOf(text) <= width) return text
+  let [cut, cells] = ['', 0]
+  for (const character of text) {
+    cells += widthOf(character)
+    if (cells >= width) break
+    cut += character
+  }
+  return `${cut.trimEnd()}…`
+}
+
 /** The texts of a row, one for each column. */
 export type Cells = readonly string[]
 
@@ -72,21 +84,26 @@ interface StreamedTable {
   end(): string
 }
 
-/** The first MEASURED_ROWS rows decide how wide the columns are; a wider cell moves what follows it. */
+/**
+ * The first MEASURED_ROWS rows decide how wide the columns are; a wider cell moves what follows it. Lines are cut where the
+ * terminal ends.
+ */
 export function createStreamedTable(headings: Cells, style: TerminalStyle): StreamedTable {
   let waiting: Cells[] | undefined = []
   let widths: readonly number[] = []
+  const { terminalColumns = Number.POSITIVE_INFINITY } = style
+  const lines = (rows: readonly Cells[]) => alignTo(widths, rows).map((line) => cutTo(line, terminalColumns))
 
   const begin = (rows: readonly Cells[]) => {
     waiting = undefined
     if (rows.length === 0) return ''
     widths = widestOf([headings, ...rows])
-    const [first = '', ...others] = alignTo(widths, [headings, ...rows])
+    const [first = '', ...others] = lines([headings, ...rows])
     return linesOf([heading(first, style), ...others])
   }
   return {
     add(rows) {
-      if (waiting === undefined) return linesOf(alignTo(widths, rows))
+      if (waiting === undefined) return linesOf(lines(rows))
       waiting.push(...rows)
       return waiting.length < MEASURED_ROWS ? '' : begin(waiting)
     },

@@ -4,8 +4,10 @@ import { styleText } from 'node:util'
 export interface TerminalStyle {
   readonly isTerminal: boolean
   readonly isBold: boolean
-  /** Width of a line in terminal cells. */
+  /** Width of a line of text in terminal cells. */
   readonly columns: number
+  /** Of the terminal itself; absent for a pipe or a file, and if the terminal does not report it. */
+  readonly terminalColumns?: number
 }
 
 /** For a pipe or a file, and a terminal that does not report its width. */
@@ -24,7 +26,10 @@ export function terminalStyleOf(
   // A terminal can report a width of 0.
   const reported = (isTerminal && output.columns) || COLUMNS_DEFAULT
   const columns = Math.min(COLUMNS_MAX, Math.max(COLUMNS_MIN, reported))
-  return { isTerminal, isBold: isTerminal && !isPlainWanted, columns }
+  const isBold = isTerminal && !isPlainWanted
+  return isTerminal && output.columns
+    ? { isTerminal, isBold, columns, terminalColumns: output.columns }
+    : { isTerminal, isBold, columns }
 }
 
 export function heading(text: string, style: TerminalStyle): string {

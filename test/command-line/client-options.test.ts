@@ -1,7 +1,14 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { parseLabel, parseLimit, parseShownField, parseTag } from '../../src/command-line/client-options.ts'
+import {
+  parseColumns,
+  parseLabel,
+  parseLimit,
+  parseListLimit,
+  parseShownField,
+  parseTag,
+} from '../../src/command-line/client-options.ts'
 import { HISTORY_ENTRIES_MAX } from '../../src/limits.ts'
 
 /** What a reader makes of texts; undefined for those that it refuses, with what they must be. */
@@ -19,17 +26,48 @@ function itReads(
 }
 
 describe('a member of a record that is shown alone', () => {
-  itReads(parseShownField, /^id, name, hostname, port, username or labels\.KEY$/, {
+  itReads(parseShownField, /^id, name, hostname, port, username or label\.KEY$/, {
     id: { field: 'id' },
     username: { field: 'username' },
     'labels.env': { label: 'env' },
     'labels.a.b': { label: 'a.b' },
+    'label.env': { label: 'env' },
+    'label.': undefined,
     'labels.__proto__': { label: '__proto__' },
     labels: undefined,
     'labels.': undefined,
     Name: undefined,
     toString: undefined,
     '': undefined,
+  })
+})
+
+describe('columns of a list', () => {
+  itReads(parseColumns, /^columns with commas between them: id, name, .*, label\.KEY, labels$/, {
+    name: [{ name: 'name', shown: { field: 'name' } }],
+    'id,labels,label.env,labels.x': [
+      { name: 'id', shown: { field: 'id' } },
+      { name: 'labels', shown: undefined },
+      { name: 'label.env', shown: { label: 'env' } },
+      { name: 'labels.x', shown: { label: 'x' } },
+    ],
+    '': undefined,
+    'name,': undefined,
+    'name, port': undefined,
+    Name: undefined,
+    label: undefined,
+  })
+})
+
+describe('how many records a list shows', () => {
+  itReads(parseListLimit, /^a number from 1 on$/, {
+    1: 1,
+    999999999: 999_999_999,
+    0: undefined,
+    '01': undefined,
+    '-1': undefined,
+    '': undefined,
+    x: undefined,
   })
 })
 

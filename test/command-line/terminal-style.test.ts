@@ -33,4 +33,10 @@ describe('terminalStyleOf', () => {
       assert.equal(terminalStyleOf(output, {}).columns, columns)
     })
   }
+
+  it('has the width of the terminal itself only if that reports one', () => {
+    assert.equal(terminalStyleOf({ isTTY: true, columns: 300 }, {}).terminalColumns, 300)
+    for (const output of [{ isTTY: true }, { isTTY: true, columns: 0 }, { isTTY: false, columns: 300 }])
+      assert.equal(terminalStyleOf(output, {}).terminalColumns, undefined)
+  })
 })

@@ -16,6 +16,7 @@ process.umask(0o077)
  *   throws.
  * @param openInput Makes standard input from `input` each time that a command opens it.
  * @param isTerminal Whether standard output is a terminal.
+ * @param columns Its width; without it, it does not report one.
  */
 export async function runCommand(
   args: readonly string[],
@@ -25,6 +26,7 @@ export async function runCommand(
     outputError,
     onOutput,
     isTerminal = false,
+    columns,
     openInput = (bytes) => Readable.from([bytes], { objectMode: false }),
   }: {
     input?: string | Uint8Array
@@ -32,6 +34,7 @@ export async function runCommand(
     outputError?: 'ENOSPC' | 'EPIPE' | undefined
     onOutput?: (stdout: string) => void
     isTerminal?: boolean
+    columns?: number
     openInput?: (bytes: Buffer) => Readable
   } = {},
 ): Promise<Finished> {
@@ -47,7 +50,7 @@ export async function runCommand(
       stdout += text
       onOutput?.(stdout)
     },
-    style: terminalStyleOf({ isTTY: isTerminal }, environment),
+    style: terminalStyleOf({ isTTY: isTerminal, ...(columns === undefined ? {} : { columns }) }, environment),
     screen: { write: (text) => (stderr += text) },
   })
   return { code, stdout, stderr }

@@ -1,6 +1,11 @@
 import type { QueryValues } from '../../client/endpoint.ts'
 import { RefusedError } from '../../client/refused.ts'
-import { type FlaggedField, fieldOption, removalOption } from '../../command-line/client-options.ts'
+import {
+  type FlaggedField,
+  fieldOption,
+  type ListColumn,
+  removalOption,
+} from '../../command-line/client-options.ts'
 import { align, linesOf } from '../../command-line/columns.ts'
 import type { CommandInput } from '../../command-line/command.ts'
 import { heading, type TerminalStyle } from '../../command-line/terminal-style.ts'
@@ -9,6 +14,7 @@ import { encodeLabelCell } from '../../exchange/label-cell.ts'
 import { printableJson } from '../../json.ts'
 import type { Configuration } from '../../store/configuration.ts'
 import { fieldNames, optionalFields, recordFields } from '../../store/fields.ts'
+import { labelOf } from '../../store/labels.ts'
 import { type Filter, parseLabelFilter } from '../../store/record-filter.ts'
 import { escapeHidden } from '../../text.ts'
 
@@ -97,6 +103,13 @@ export function tabLine(record: Configuration): string {
 export function cellsOf(record: Configuration): string[] {
   const cells = fieldNames.map((name) => String(record[name] ?? ''))
   return record.labels === undefined ? cells : [...cells, encodeLabelCell(record.labels)]
+}
+
+/** The cell of a column; '' if the record has no such value. */
+export function cellIn({ shown }: ListColumn, record: Configuration): string {
+  if (shown === undefined) return record.labels === undefined ? '' : encodeLabelCell(record.labels)
+  const value = 'label' in shown ? labelOf(record.labels, shown.label) : record[shown.field]
+  return String(value ?? '')
 }
 
 /** A line for each field and label, for a terminal. */

@@ -33,12 +33,12 @@ describe('connbook get', { timeout: 300_000 }, () => {
     assert.equal(await value('hostname'), 'db1.example\n')
     assert.equal(await value('port'), '5432\n')
     assert.equal(await value('username'), 'app\n')
-    assert.equal(await value('labels.env'), 'prod\n')
+    for (const field of ['labels.env', 'label.env']) assert.equal(await value(field), 'prod\n')
     const none = await run(['get', 'db1', '--field', 'labels.x'])
     assert.deepEqual(none, { code: 1, stdout: '', stderr: 'connbook: "db1" has no label "x"\n' })
     const unknown = await run(['get', 'db1', '--field', 'password'])
     assert.equal(unknown.code, 2)
-    assert.match(unknown.stderr, /id, name, hostname, port, username or labels\.KEY\n$/)
+    assert.match(unknown.stderr, /id, name, hostname, port, username or label\.KEY\n$/)
   })
 
   it('prints a tag that set and rm take, as it is and with quotes', async (t) => {

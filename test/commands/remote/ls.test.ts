@@ -2,7 +2,8 @@ import '../../support/node-version.ts'
 import '../../support/light-argon2.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { db1, openHome, openServer, web1 } from './client-home.ts'
+import { widthOf } from '../../../src/command-line/columns.ts'
+import { db1, hostName, openHome, openServer, openServerOfHosts, web1 } from './client-home.ts'
 import { serveJson } from './other-server.ts'
 
 /** A record whose texts turn the direction of what follows, or control a terminal. */
@@ -40,6 +41,83 @@ describe('connbook ls', { timeout: 300_000 }, () => {
     assert.equal((await run(['ls', '--names'])).stdout, 'web1\ndb1\n')
     const both = await run(['ls', '--names', '--json'])
     assert.deepEqual([both.code, both.stderr], [2, 'connbook: Give --json or --names, not both\n'])
+    for (const flags of [
+      ['--columns', 'name', '--json'],
+      ['--columns', 'name', '--names'],
+      ['--columns', 'name', '--count'],
+      ['--count', '--names', '--json'],
+      ['--limit', '0'],
+      ['--columns', 'nam'],
+    ])
+      assert.equal((await run(['ls', ...flags])).code, 2, flags.join(' '))
+  })
+
+  it('prints the columns that are asked for', async (t) => {
+    const { run, see } = await openServer(t, [web1, db1])
+    const flags = ['ls', '--columns', 'label.env,name,labels,labels.none,id']
+    assert.deepEqual(await run(flags), {
+      code: 0,
+      stdout: '\tweb1\t\t\t1\nprod\tdb1\tenv=prod;group=db\t\t2\n',
+      stderr: '',
+    })
+    assert.deepEqual((await see(flags, { environment: { NO_COLOR: '1' } })).stdout.split('\n'), [
+      'LABEL.ENV  NAME  LABELS             LABELS.NONE  ID',
+      '           web1                                  1',
+      'prod       db1   env=prod;group=db               2',
+      '',
+    ])
+  })
+
+  it('counts the records that are kept, whatever the limit', async (t) => {
+    const { run } = await openServer(t, [web1, db1, { ...web1, name: 'web2' }])
+    const count = async (...args: string[]) => (await run(['ls', '--count', ...args])).stdout
+    assert.equal(await count(), '3\n')
+    assert.equal(await count('--limit', '1'), '3\n')
+    assert.equal(await count('web'), '2\n')
+    assert.equal(await count('--where', 'label=env=prod&sort=name'), '1\n')
+    assert.equal(await count('--prefix', 'x'), '0\n')
+    const other = await serveJson(t, 200, { configurations: [] })
+    const { code, stderr } = await run(['ls', '--count'], { environment: { CONNBOOK_SERVER: other } })
+    assert.deepEqual([code, /does not say how many records/.test(stderr)], [1, true])
+  })
+
+  it('prints only the first records, in each form', async (t) => {
+    const { run, see } = await openServerOfHosts(t, 250)
+    for (const limit of [1, 99, 100, 101, 249, 250, 251]) {
+      const flags = ['--sort', '-name', '--limit', String(limit)]
+      const names = Array.from({ length: Math.min(limit, 250) }, (_, i) => hostName(249 - i))
+      for (const form of [[], ['--names'], ['--json'], ['--columns', 'name']]) {
+        const lines = (await run(['ls', ...flags, ...form])).stdout.trimEnd().split('\n')
+        assert.deepEqual(
+          lines.map((line) => /host-\d+/.exec(line)?.[0]),
+          names,
+        )
+      }
+      const { stdout } = await see(['ls', ...flags], { environment: { NO_COLOR: '1' } })
+      assert.equal(stdout.trimEnd().split('\n').length, names.length + 1)
+    }
+  })
+
+  it('cuts lines where the terminal ends, and in a pipe nowhere', async (t) => {
+    const long = { ...web1, labels: { env: 'é'.repeat(80), note: '漢'.repeat(20) } }
+    const { run, see } = await openServer(t, [long, db1])
+    const environment = { NO_COLOR: '1' }
+    const whole = (await see(['ls'], { environment })).stdout
+    assert.match(whole, /漢{20}\n/)
+    for (const columns of [20, 60, 61, 62, 63, 150, 200]) {
+      const lines = (await see(['ls'], { environment, columns })).stdout.trimEnd().split('\n')
+      for (const [i, line] of lines.entries()) {
+        const full = whole.split('\n')[i] ?? ''
+        assert.ok(widthOf(line) <= columns, line)
+        if (line !== full) assert.ok(line.endsWith('…') && full.startsWith(line.slice(0, -1)), line)
+      }
+    }
+    assert.equal(
+      (await see(['ls'], { environment, columns: 50 })).stdout.split('\n')[2],
+      'db1   db1.example  5432  app       env=prod;group…',
+    )
+    assert.match((await see(['ls', '--names'], { environment, columns: 2 })).stdout, /^web1\n/)
+    assert.match((await run(['ls'], { columns: 20 })).stdout, /漢{20}\n/)
   })
 
   it('keeps and orders what text and flags say', async (t) => {
