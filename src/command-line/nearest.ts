@@ -21,6 +21,26 @@ export function findNearest(text: string, candidates: Iterable<string>): string 
   return nearest ?? onlyCompletion(typed, known)
 }
 
+/**
+ * The candidates that may have been meant, the most likely first: those at a small edit distance, as for `findNearest`, or
+ * else those with the text in them. Ignores case.
+ */
+export function findNear(text: string, candidates: readonly string[], countMax: number): string[] {
+  const typed = text.toLowerCase()
+  const slipsMax = Math.max(1, Math.floor(typed.length / 3))
+  const near = candidates.flatMap((candidate) => {
+    // The distance is at least as large, and takes long to find.
+    if (Math.abs(candidate.length - typed.length) > slipsMax) return []
+    const slips = editDistance(typed, candidate.toLowerCase())
+    return slips > slipsMax ? [] : [{ candidate, slips }]
+  })
+  near.sort((a, b) => a.slips - b.slips)
+  const found = near.map(({ candidate }) => candidate)
+  if (found.length === 0 && typed.length >= PREFIX_CHARACTERS_MIN)
+    found.push(...candidates.filter((candidate) => candidate.toLowerCase().includes(typed)))
+  return found.slice(0, countMax)
+}
+
 /** Ends an error message: suggests the nearest word, or else says `otherwise`. */
 export function adviceFor(text: string, candidates: Iterable<string>, otherwise: string): string {
   const nearest = findNearest(text, candidates)

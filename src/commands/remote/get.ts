@@ -5,41 +5,45 @@ import { recordExitCodes } from '../../command-line/exit-codes.ts'
 import type { Options } from '../../command-line/options.ts'
 import { shown } from '../../command-line/output.ts'
 import type { TerminalStyle } from '../../command-line/terminal-style.ts'
-import { ConnbookError, UsageError } from '../../errors.ts'
+import { UsageError } from '../../errors.ts'
 import { labelOf } from '../../store/labels.ts'
 import { escapeHidden } from '../../text.ts'
 import { quoted } from './changes.ts'
 import { clientFlags, connect } from './connect.ts'
+import { forEachName, NAMES_NOTE, NoValueError, readNames } from './given-names.ts'
 import { describeRecord, tabLine } from './record-fields.ts'
-
-/** The record has no value for such a field or label. */
-export class NoValueError extends ConnbookError {
-  readonly code = 'no_value'
-}
 
 export const getCommand = defineCommand({
   name: 'get',
-  operands: 'NAME',
+  operands: 'NAME…',
+  operandsMax: Number.POSITIVE_INFINITY,
   completes: 'records',
-  summary: 'show a record, or one value of it',
+  summary: 'show records, or one value of each',
   examples: [
     ['connbook get web1', 'its fields and labels'],
     ['connbook get web1 --field hostname', 'one value alone'],
+    ['connbook get web1 web2 --json', 'an object a line'],
     ['connbook get web1 --tag', 'for set --if-match'],
   ],
   server: 'running',
+  notes: [NAMES_NOTE],
   flags: [...clientFlags, 'json', 'field', 'tag'],
   exitCodes: { ...recordExitCodes, 1: 'something else, such as a label that the record does not have' },
   async run(input, context) {
-    const {
-      options,
-      operands: [name = ''],
-    } = input
+    const { options, operands } = input
+    const { style, print } = context
     if ([options.json, options.field !== undefined, options.tag].filter(Boolean).length > 1)
       throw new UsageError('Give only one of --json, --field and --tag')
+    const names = await readNames(operands, context)
     const client = await connect(input, context, 'get')
-    const text = textOf(await readRecord(client, name), options, context.style)
-    await shown(context.print(text), 'show the record')
+    // Between records of several lines.
+    const isApart = style.isTerminal && !options.json && !options.tag && options.field === undefined
+    let isFirst = true
+    await forEachName(client, names, async (name) => {
+      const text = textOf(await readRecord(client, name), options, style)
+      await shown(print(isApart && !isFirst ? `\n${text}` : text), 'show the record')
+      isFirst = false
+    })
   },
 })
 

@@ -1,11 +1,12 @@
 import type { Client } from '../../client/client.ts'
 import { recordPath } from '../../client/endpoint.ts'
-import { OtherAnswerError, RefusedError } from '../../client/refused.ts'
+import { OtherAnswerError } from '../../client/refused.ts'
 import { defineCommand } from '../../command-line/command.ts'
 import { changeExitCodes } from '../../command-line/exit-codes.ts'
-import { ConnbookError, UsageError } from '../../errors.ts'
+import { UsageError } from '../../errors.ts'
 import { makeChange, quoted } from './changes.ts'
 import { clientFlags, connect } from './connect.ts'
+import { areSeveral, forEachName, NAMES_NOTE, readNames } from './given-names.ts'
 import { changeMany, checkManyFlags, manyFlags, WHERE_NOTE } from './many.ts'
 import { warnOfThrough } from './through.ts'
 import { parseWhere } from './where.ts'
@@ -22,46 +23,35 @@ export const rmCommand = defineCommand({
   examples: [
     ['connbook rm web1', ''],
     ['connbook rm web1 web2 web3', 'one after the other'],
+    ['connbook ls --names old | connbook rm -', 'a list'],
     ['connbook rm --where label=env=test', 'shows them, and asks'],
   ],
   server: 'running',
-  notes: ['A name that is not there is reported, and the others are deleted all the same.', WHERE_NOTE],
+  notes: [NAMES_NOTE, WHERE_NOTE],
   flags: [...clientFlags, 'ifMatch', ...manyFlags],
   exitCodes: changeExitCodes,
   async run(input, context) {
-    const { options, operands: names } = input
+    const { options, operands } = input
     const { ifMatch, where } = options
-    checkManyFlags(options, names)
+    checkManyFlags(options, operands)
     if (where !== undefined) {
       if (ifMatch !== undefined) throw new UsageError('With --where, leave out --if-match')
       const change = { where: parseWhere(where, ['all']), patch: undefined }
       await changeMany(await connect(input, context, 'rm'), context, change, options)
       return
     }
-    if (names.length === 0)
+    if (operands.length === 0)
       throw new UsageError('Write it as: connbook rm NAME…, or: connbook rm --where QUERY')
-    if (names.includes('')) throw new UsageError('The name of a record cannot be empty; nothing has changed')
-    if (ifMatch !== undefined && names.length > 1)
+    if (ifMatch !== undefined && areSeveral(operands))
       throw new UsageError('--if-match is for one record; name only that one')
     const headers = ifMatch === undefined ? {} : { 'If-Match': ifMatch }
+    const names = await readNames(operands, context)
     const client = await connect(input, context, 'rm')
-    const missing: RefusedError[] = []
-    const messagesOfMissing = () => missing.map(({ message }) => `${message}\n`).join('')
-    for (const name of names) {
+    await forEachName(client, names, async (name) => {
       await warnOfThrough(client, context.screen, name)
       const call = deleteRecord(client, name, headers)
-      await makeChange(client, context.screen, call, () => `Deleted ${quoted(name)}`).catch(
-        (error: unknown) => {
-          if (error instanceof RefusedError && error.problem === 'unknown_name') missing.push(error)
-          else {
-            if (error instanceof ConnbookError) error.message = messagesOfMissing() + error.message
-            throw error
-          }
-        },
-      )
-    }
-    const [first] = missing
-    if (first !== undefined) throw new RefusedError(messagesOfMissing().trimEnd(), first)
+      await makeChange(client, context.screen, call, () => `Deleted ${quoted(name)}`)
+    })
   },
 })
 

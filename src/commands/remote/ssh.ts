@@ -12,6 +12,7 @@ import { wordForShell } from '../../shell.ts'
 import { escapeHidden } from '../../text.ts'
 import { quoted } from './changes.ts'
 import { clientFlags, connect } from './connect.ts'
+import { withNearNames } from './given-names.ts'
 
 /** ssh cannot be run for a record. */
 export class NoSshError extends ConnbookError {
@@ -47,7 +48,7 @@ export const sshCommand = defineCommand({
       operands: [name = '', ...more],
     } = input
     const client = await connect(input, context, 'ssh')
-    const { record } = await readRecord(client, name)
+    const { record } = await withNearNames(client, name, readRecord(client, name))
     const hops = await readHops(record, (hop) => findRecord(client, hop))
     const found = sshCommandTo(record, (hop) => hops.get(hop))
     if (typeof found === 'string')
