@@ -161,8 +161,20 @@ export function getFamily(commands: readonly Command[], word: string): [Command,
   throw unknownCommand(commands, word)
 }
 
-/** Names the chapter of that name, or the nearest command. */
+/** Commands by words that people try for them. */
+const triedWords: ReadonlyMap<string, string> = new Map([
+  ['list', 'ls'],
+  ['find', 'ls'],
+  ['show', 'get'],
+  ['edit', 'set'],
+  ['delete', 'rm'],
+  ['connect', 'ssh'],
+])
+
+/** Names the command that the word stands for elsewhere, the chapter of that name, or the nearest command. */
 export function unknownCommand(commands: readonly Command[], word: string): UsageError {
+  const meant = triedWords.get(word)
+  if (meant !== undefined) return new UsageError(`Unknown command "${word}"; did you mean ${meant}?`)
   const known = [...commands.map(({ name }) => firstWordOf(name)), '--version']
   const advice =
     findChapter(word) === undefined

@@ -155,6 +155,15 @@ describe('a family of commands', () => {
     assert.throws(() => getFamily(commands, 'use'), /did you mean user\?/)
   })
 
+  it('is found by what it is called elsewhere', () => {
+    const meant = { list: 'ls', find: 'ls', show: 'get', edit: 'set', delete: 'rm', connect: 'ssh' }
+    for (const [word, name] of Object.entries(meant))
+      assert.throws(
+        () => getFamily(commands, word),
+        refusal(`Unknown command "${word}"; did you mean ${name}?`),
+      )
+  })
+
   it('gives the second word of a name, if there is one', () => {
     assert.deepEqual(commands.map(verbOf), [
       undefined,

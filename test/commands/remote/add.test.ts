@@ -84,4 +84,49 @@ describe('connbook add', { timeout: 300_000 }, () => {
     assert.equal(code, 6)
     assert.match(stderr, /gave no answer \(ECONNRESET\); whether the change was made is not known, so look /)
   })
+
+  it('takes the place as ssh has it, and says what it fills in', async (t) => {
+    const { run, service } = await openServer(t)
+    const environment = { SUDO_USER: 'alice' }
+    const added = (name: string) => `Added "${name}" at ${service.url}\n`
+    for (const [words, said, line] of [
+      [['a', 'deploy@h1:2222'], '', 'h1\t2222\tdeploy'],
+      [['b', 'h2'], 'connbook: Not given, so taken: port 22, user "alice"\n', 'h2\t22\talice'],
+      [['c', 'h3', '--port', '7'], 'connbook: Not given, so taken: user "alice"\n', 'h3\t7\talice'],
+      [['d', '[::1]:3', '--username', 'u'], '', '::1\t3\tu'],
+      [
+        ['e', 'u@h4', '--label', 'env=prod'],
+        'connbook: Not given, so taken: port 22\n',
+        'h4\t22\tu\tenv=prod',
+      ],
+    ] as const) {
+      const [name = ''] = words
+      assert.deepEqual(await run(['add', ...words], { environment }), {
+        code: 0,
+        stdout: '',
+        stderr: said + added(name),
+      })
+      assert.equal((await run(['get', name])).stdout, `${name}\t${line}\n`)
+    }
+  })
+
+  it('takes no flag that says the same thing, and names what is not valid', async (t) => {
+    const { run } = await openServer(t)
+    for (const [words, message] of [
+      [['u@h:1', '--hostname', 'x'], 'USER@HOST:PORT says it already: leave out --hostname'],
+      [['u@h:1', '--port', '1'], 'USER@HOST:PORT says it already: leave out --port'],
+      [['u@h:1', '--username', 'u'], 'USER@HOST:PORT says it already: leave out --username'],
+      [['u@h:x'], 'Cannot read "u@h:x" as USER@HOST:PORT: the port must be a number from 1 to 65535'],
+    ] as const)
+      assert.deepEqual(await run(['add', 'a', ...words]), {
+        code: 2,
+        stdout: '',
+        stderr: `connbook: ${message}\n`,
+      })
+    const refused = await run(['add', 'a', 'u@h h:1'])
+    assert.equal(refused.code, 2)
+    assert.match(refused.stderr, /\n {2}HOST must /)
+    assert.equal((await run(['add', 'a', 'u@h:1', 'more'])).code, 2)
+    assert.equal((await run(['ls'])).stdout, '')
+  })
 })
