@@ -18,7 +18,7 @@ export interface Fault {
 }
 
 export interface Call {
-  readonly method?: 'GET' | 'HEAD' | 'POST' | 'PATCH' | 'DELETE'
+  readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Sent as JSON. */
   readonly json?: unknown
   /** Sent as it is. */

@@ -1,41 +1,35 @@
-import { type Call, explain } from './api.ts'
+import { explain } from './api.ts'
 import type { App } from './app.ts'
-import type { Configuration } from './configuration.ts'
 import { openDialog } from './dialog.ts'
-import { button, type Child, element } from './element.ts'
-import { changesBetween, type FieldChange, type HistoryEntry, verbOf } from './history-entry.ts'
+import { button, element } from './element.ts'
+import { changesBetween, type HistoryEntry } from './history-entry.ts'
+import { changeList, ENTRIES_MAX, formatTime, readHistory, reasonOf, sentenceOf } from './history-text.ts'
+import { isTold } from './put-back.ts'
+import { putBack } from './put-back-dialog.ts'
 import { shown } from './shown-text.ts'
 
-/** As many as the API gives at most. */
-const ENTRIES_MAX = 100
-
-interface History {
-  readonly history: readonly HistoryEntry[]
-  readonly since?: string
-}
-
-/** @throws As `Api.call`: 404 if no record is known to have had the name. */
-export async function readHistory(app: App, name: string, call: Call = {}): Promise<History> {
-  const answer = await app.api.call(`v1/history/${encodeURIComponent(name)}?limit=${ENTRIES_MAX}`, call)
-  return JSON.parse(answer.text) as History
-}
-
-/** Shows who did what to a record, newest first. */
-export function openHistory(app: App, { name }: Pick<Configuration, 'name'>): void {
+/**
+ * Shows who did what to a record, newest first, and offers to put it back.
+ *
+ * @param changed Called when it was put back, with the name that it has then, or had last.
+ */
+export function openHistory(app: App, name: string, changed: (name: string) => void): void {
   const body = element(
     'div',
     { class: 'body', 'aria-live': 'polite' },
     element('p', {}, 'Reading the history…'),
   )
+  let shownName = name
   openDialog('History', [body], { className: 'history' })
   void read()
 
   async function read() {
     try {
-      const { history, since } = await readHistory(app, name)
+      const known = await readHistory(app, shownName)
+      const { history, since } = known
       body.replaceChildren(
-        element('p', {}, 'Record: ', element('b', {}, shown(name))),
-        element('ol', {}, ...history.map(entryOf)),
+        element('p', {}, 'Record: ', element('b', {}, shown(shownName))),
+        element('ol', {}, ...history.map((entry, place) => entryOf(entry, place, isTold(entry, known)))),
         element('p', { class: 'faint' }, rangeOf(history.length, since)),
       )
     } catch (error) {
@@ -49,40 +43,37 @@ export function openHistory(app: App, { name }: Pick<Configuration, 'name'>): vo
       )
     }
   }
-}
 
-function entryOf(entry: HistoryEntry): HTMLElement {
-  return element('li', {}, ...sentenceOf(entry), element('ul', {}, ...changesBetween(entry).map(changeOf)))
-}
+  function entryOf(entry: HistoryEntry, place: number, canBePutBack: boolean): HTMLElement {
+    const id = `entry-${place}`
+    const sentence = element('span', { id }, ...sentenceOf(entry))
+    const back = button('Put back', () => void putEntryBack(entry), {
+      class: 'quiet',
+      title: 'Put the record back to what it was before this change',
+      'aria-describedby': id,
+    })
+    const isShown = canBePutBack && app.session.mayWrite
+    return element(
+      'li',
+      {},
+      sentence,
+      isShown && ' ',
+      isShown && back,
+      reasonOf(entry),
+      changeList(changesBetween(entry)),
+    )
+  }
 
-/** When somebody did what. */
-export function sentenceOf(entry: HistoryEntry): readonly Child[] {
-  const time = element('time', { datetime: entry.time, title: entry.time }, formatTime(entry.time))
-  return [time, ' ', ...actorOf(entry), element('b', {}, verbOf(entry))]
-}
-
-function actorOf({ by, kind, command }: HistoryEntry): (Node | string)[] {
-  if (by === undefined) return []
-  if (command !== undefined) return [shown(by), ' (by the command ', shown(command), ') ']
-  return [shown(by), kind === 'client' ? ' (a client) ' : ' ']
-}
-
-function changeOf({ field, before, after }: FieldChange): HTMLElement {
-  return element(
-    'li',
-    {},
-    `${field}: `,
-    before !== undefined && element('del', {}, shown(before)),
-    before !== undefined && after !== undefined && ' → ',
-    after !== undefined && element('ins', {}, shown(after)),
-  )
+  async function putEntryBack(entry: HistoryEntry) {
+    const now = await putBack(app, entry)
+    if (now === undefined) return
+    shownName = now
+    changed(now)
+    await read()
+  }
 }
 
 function rangeOf(entries: number, since: string | undefined): string {
   if (entries === ENTRIES_MAX) return `The ${ENTRIES_MAX} newest changes are shown.`
   return since === undefined ? '' : `History goes back to ${formatTime(since)}.`
-}
-
-function formatTime(time: string): string {
-  return new Date(time).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
 }

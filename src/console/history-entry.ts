@@ -1,6 +1,7 @@
 import { textsOf, type Version } from './changes.ts'
+import { recordCount } from './figure-text.ts'
 
-/** One change of a record, as the API sends it. */
+/** A change of one record, or of many that are only counted, as the API sends it. */
 export interface HistoryEntry {
   readonly time: string
   readonly event: string
@@ -9,9 +10,21 @@ export interface HistoryEntry {
   readonly kind?: string
   /** Only of a command: its words. */
   readonly command?: string
+  /** What the caller says of himself. */
+  readonly via?: { readonly claimed?: string }
+  readonly reason?: string
+  /** Not of many. */
+  readonly id?: number
+  /** Before the change; not of many. */
+  readonly name?: string
   readonly changed?: Readonly<Record<string, { readonly before: unknown; readonly after: unknown }>>
   /** The record that was added or deleted. */
   readonly record?: Version
+  readonly added?: number
+  readonly modified?: number
+  readonly removed?: number
+  /** The filters that kept the records. */
+  readonly query?: string
 }
 
 /** What a change did to one field or label; what was not there is undefined. */
@@ -30,6 +43,53 @@ const verbs: Readonly<Record<string, string>> = {
 /** What somebody did, in words; an event that is not known keeps its name. */
 export function verbOf({ event }: HistoryEntry): string {
   return verbs[event] ?? event
+}
+
+/** The same without the record. */
+export function actOf(entry: HistoryEntry): string {
+  return verbOf(entry).replace(/ it$/, '')
+}
+
+/** Whether it is about many records that are only counted. */
+export function isCounted({ event }: HistoryEntry): boolean {
+  return event.startsWith('configurations_')
+}
+
+export function isDeletion({ event }: HistoryEntry): boolean {
+  return event === 'configuration_deleted'
+}
+
+/** What was done to records that are only counted. */
+export function countedText({ event, added = 0, modified = 0, removed = 0, query }: HistoryEntry): string {
+  const kept = query === undefined || query === 'all=1' ? '' : ` (${query})`
+  if (event === 'configurations_removed') return `deleted ${recordCount(removed)}${kept}`
+  if (event === 'configurations_changed') return `changed ${recordCount(modified)}${kept}`
+  return `imported: ${recordCount(added)} added, ${modified} modified, ${removed} removed`
+}
+
+/** The name that the record of an entry had after it. */
+export function nameAfter({ name = '', changed }: HistoryEntry): string {
+  return String(changed?.name?.after ?? name)
+}
+
+/** The deletions after which a record got the same name again. @param entries Newest first, without a gap. */
+export function namesTakenAgain(entries: readonly HistoryEntry[]): ReadonlySet<HistoryEntry> {
+  const isTaken = new Map<string, boolean>()
+  const say = (name: string, taken: boolean) => {
+    if (!isTaken.has(name)) isTaken.set(name, taken)
+  }
+  const again = entries.filter((entry) => {
+    const { name = '', changed } = entry
+    if (isCounted(entry)) return false
+    if (isDeletion(entry)) {
+      say(name, false)
+      return isTaken.get(name)
+    }
+    say(nameAfter(entry), true)
+    if (changed?.name !== undefined) say(name, false)
+    return false
+  })
+  return new Set(again)
 }
 
 /** The fields that a change gave, took or replaced. */

@@ -5,8 +5,9 @@ import type { App, ViewPart } from './app.ts'
 import { type Configuration, configurationPath, findConfiguration, taggedIn } from './configuration.ts'
 import { button, type Child, element } from './element.ts'
 import { FactList } from './fact-list.ts'
-import { openHistory, readHistory, sentenceOf } from './history-dialog.ts'
+import { openHistory } from './history-dialog.ts'
 import { fateOf } from './history-entry.ts'
+import { readHistory, sentenceOf } from './history-text.ts'
 import { ListState } from './list-state.ts'
 import { openEdit, openNewRecord } from './record-dialog.ts'
 import { factsOf, linesOf } from './record-facts.ts'
@@ -71,7 +72,9 @@ export class RecordView implements ViewPart {
           { class: 'bar' },
           this.#edit,
           this.#duplicate,
-          button('History', () => openHistory(app, { name: this.#name })),
+          button('History', () =>
+            openHistory(app, this.#name, (name) => app.go({ record: name }, 'replace')),
+          ),
           this.#remove,
         ),
         this.#news,

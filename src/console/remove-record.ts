@@ -22,7 +22,7 @@ export async function removeRecord(app: App, name: string): Promise<Configuratio
       isLate && element('p', {}, 'Somebody has changed this record meanwhile.'),
       element('p', {}, 'This deletes ', ...inShort(configuration), '.'),
       through !== undefined && element('p', {}, shown(`${through}.`)),
-      element('p', {}, 'It cannot be undone.'),
+      element('p', {}, 'Its history can put it back, with a new ID.'),
     ]
     if (!(await ask('Delete a record', what, 'Delete'))) return undefined
     try {

@@ -91,6 +91,12 @@ export const views: Record<string, View> = {
     await page.getByRole('button', { name: 'History' }).click()
     await page.getByText(/History goes back to|No record/).waitFor()
   },
+  'put-back': async (page) => {
+    await openLongRecord(page)
+    await page.getByRole('button', { name: 'History' }).click()
+    await page.getByRole('button', { name: 'Put back' }).click()
+    await page.getByText('This deletes it.').waitFor()
+  },
   exchange: async (page) => {
     await page.getByRole('link', { name: 'Import, export' }).click()
     await page.getByRole('heading', { name: 'Export' }).waitFor()
