@@ -1,7 +1,10 @@
 import { type Configuration, type FieldName, fieldNames } from './configuration.ts'
 
-export const views = ['records', 'exchange', 'status', 'accounts'] as const
+export const views = ['records', 'exchange', 'activity', 'status', 'accounts'] as const
 export type View = (typeof views)[number]
+
+/** Times of the activity: only what was done since so long ago. */
+export const sinceChoices = ['1h', '24h', '7d', '30d'] as const
 
 /** What the address of the page says: which view, and which part of the list. */
 export interface Address {
@@ -15,11 +18,26 @@ export interface Address {
   readonly page: number
   /** Each `[parameter, value]` as the API takes it: `prefix`, a field, `id`, or `label`. */
   readonly filters: readonly (readonly [string, string])[]
+  /** Of the activity: the account that has made the changes; empty for all. */
+  readonly by: string
+  /** One of `sinceChoices`; empty for any time. */
+  readonly since: string
+  readonly only: 'deleted' | ''
 }
 
 export const PAGE_RECORDS = 50
 
-export const home: Address = { view: 'records', record: '', q: '', sort: 'name', page: 0, filters: [] }
+export const home: Address = {
+  view: 'records',
+  record: '',
+  q: '',
+  sort: 'name',
+  page: 0,
+  filters: [],
+  by: '',
+  since: '',
+  only: '',
+}
 
 const filterNames: readonly string[] = ['prefix', ...fieldNames, 'id', 'label']
 const sorts: readonly string[] = fieldNames.flatMap((field) => [field, `-${field}`])
@@ -38,11 +56,14 @@ export function parseAddress(search: string): Address {
     sort: sorts.includes(sort) ? sort : home.sort,
     page: Number.isSafeInteger(page) && page >= 0 ? page : 0,
     filters: [...parameters].filter(([name, value]) => filterNames.includes(name) && value !== ''),
+    by: parameters.get('by') ?? '',
+    since: sinceChoices.find((each) => each === parameters.get('since')) ?? '',
+    only: parameters.get('only') === 'deleted' ? 'deleted' : '',
   }
 }
 
 /** The query of the page's address, `?` included; shortest for the usual values. Pages count from 1. */
-export function formatAddress({ view, record, q, sort, page, filters }: Address): string {
+export function formatAddress({ view, record, q, sort, page, filters, ...activity }: Address): string {
   const parameters = new URLSearchParams()
   if (view !== home.view) parameters.set('view', view)
   if (record !== '') parameters.set('record', record)
@@ -50,6 +71,8 @@ export function formatAddress({ view, record, q, sort, page, filters }: Address)
   for (const [name, value] of filters) parameters.append(name, value)
   if (sort !== home.sort) parameters.set('sort', sort)
   if (page > 0) parameters.set('page', String(page + 1))
+  for (const name of ['by', 'since', 'only'] as const)
+    if (activity[name] !== '') parameters.set(name, activity[name])
   return `?${parameters}`
 }
 

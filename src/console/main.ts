@@ -1,4 +1,5 @@
 import { AccountsView } from './accounts-view.ts'
+import { ActivityView } from './activity-view.ts'
 import { type Address, formatAddress, parseAddress, type View } from './address.ts'
 import { Api } from './api.ts'
 import type { App, ViewPart } from './app.ts'
@@ -81,6 +82,7 @@ const menu = createMenu(app, () => openKeysDialog(keys))
 const parts: Record<View, ViewPart> = {
   records: list,
   exchange: createExchange(app),
+  activity: new ActivityView(app, () => live.begin('')),
   status: new StatusView(app),
   accounts: new AccountsView(app),
 }

@@ -6,8 +6,9 @@ import { type Counted, countRecords, isSameCount, KEPT_RECORDS_MAX } from './cou
 import { openDialog } from './dialog.ts'
 import { button, element } from './element.ts'
 import { grouped, recordCount } from './figure-text.ts'
-import { faultTable, nameList } from './import-report.ts'
+import { faultTable } from './import-report.ts'
 import type { ManyForm } from './many-forms.ts'
+import { ManyPreview } from './many-preview.ts'
 import { queryOf, type Search } from './selection.ts'
 
 /** How often a change is sent, if others change other records meanwhile. */
@@ -46,12 +47,13 @@ class ManyDialog {
   readonly #action: ManyAction
   readonly #target: Target
   readonly #question = element('p', { role: 'status' }, 'Counting the records…')
-  readonly #names = element('div')
+  readonly #preview = new ManyPreview()
   readonly #message = element('p', { class: 'fault', role: 'alert' })
   readonly #faults = element('div', { class: 'report' })
   readonly #submit: HTMLButtonElement
   readonly #dialog: HTMLDialogElement
   #counted: Counted | undefined
+  #isSending = false
 
   constructor(app: App, action: ManyAction, target: Target) {
     this.#app = app
@@ -61,10 +63,10 @@ class ManyDialog {
     this.#submit = element('button', { class: isRemoval ? 'danger' : 'primary', disabled: true }, action.word)
     const form = element(
       'form',
-      { novalidate: true, submit: (event) => void this.#send(event) },
+      { novalidate: true, submit: (event) => void this.#send(event), input: () => this.#showPreview() },
       this.#question,
       action.form?.dom,
-      this.#names,
+      this.#preview.dom,
       this.#message,
       this.#faults,
       element(
@@ -105,19 +107,17 @@ class ManyDialog {
         : `${this.#action.asks} ${recordCount(count)}. ${undoText(records)}`,
       isSingle && gone > 0 && count > 0 ? ` ${grouped(gone)} of those selected: deleted meanwhile.` : '',
     )
-    const names = records?.map(({ name }) => name) ?? []
-    const list = element(
-      'details',
-      { open: count <= 20 },
-      element('summary', {}, recordCount(count)),
-      nameList(names, count),
-    )
-    this.#names.replaceChildren(...(names.length === 0 ? [] : [list]))
-    this.#submit.disabled = count === 0
+    this.#showPreview()
+    this.#submit.disabled = this.#isSending || count === 0
+  }
+
+  #showPreview() {
+    this.#preview.show(this.#counted?.records, this.#action.form?.peek())
   }
 
   async #send(event: Event) {
     event.preventDefault()
+    if (this.#isSending) return
     this.#message.textContent = ''
     this.#faults.replaceChildren()
     // The last try to count failed.
@@ -126,12 +126,13 @@ class ManyDialog {
     form?.showFaults([])
     const patch = form?.read()
     if (form !== undefined && patch === undefined) return
-    this.#submit.disabled = true
+    this.#isSending = this.#submit.disabled = true
     try {
       await this.#make(patch, this.#counted)
     } catch (error) {
       this.#showError(error)
     } finally {
+      this.#isSending = false
       this.#submit.disabled = this.#counted.count === 0
       // Disabling the button dropped the focus.
       if (document.activeElement === document.body) this.#submit.focus()

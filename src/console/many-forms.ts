@@ -7,6 +7,8 @@ import { optionsOf, readTyped } from './record-form.ts'
 /** The part of a dialogue that says what becomes of many records. */
 export interface ManyForm {
   readonly dom: HTMLElement
+  /** What is typed so far. */
+  peek(): Patch
   /** What was typed; undefined if something is missing, which is then said beside it. */
   read(): Patch | undefined
   /**
@@ -35,15 +37,22 @@ export function createChangeForm(): ManyForm {
   }))
   const hint = element('p', { class: 'fault', role: 'alert' })
   const dom = element('div', { class: 'fields' }, ...lines.map(({ line }) => line.dom))
-  return { dom: element('div', { class: 'plain' }, dom, hint), read, showFaults }
+  return { dom: element('div', { class: 'plain' }, dom, hint), peek, read, showFaults }
 
-  function read() {
+  function peek() {
     const typed = lines.filter(({ line }) => line.input.value !== '')
-    hint.textContent = typed.length > 0 ? '' : 'Fill in what shall change.'
-    if (typed.length === 0) return void lines[0]?.line.input.focus()
     return Object.fromEntries(
       typed.map(({ field, line }) => [field.name, readTyped(field, line.input.value)]),
     ) as Patch
+  }
+
+  function read() {
+    const patch = peek()
+    const isEmpty = Object.keys(patch).length === 0
+    hint.textContent = isEmpty ? 'Fill in what shall change.' : ''
+    if (!isEmpty) return patch
+    lines[0]?.line.input.focus()
+    return undefined
   }
 
   function showFaults(faults: readonly Fault[]) {
@@ -75,13 +84,20 @@ export function createLabelForm(keys: readonly string[]): ManyForm {
   })
   const choice = element('label', { class: 'choice' }, isRemoval, 'Remove it instead')
   const dom = element('div', { class: 'fields' }, key.dom, value.dom, known)
-  return { dom: element('div', { class: 'plain' }, dom, choice), read, showFaults }
+  return { dom: element('div', { class: 'plain' }, dom, choice), peek, read, showFaults }
+
+  function peek() {
+    const name = key.input.value.trim()
+    return name === '' ? {} : { labels: { [name]: isRemoval.checked ? null : value.input.value } }
+  }
 
   function read() {
-    const name = key.input.value.trim()
-    showFault(key, name === '' ? 'Key must not be empty.' : undefined)
-    if (name === '') return void key.input.focus()
-    return { labels: { [name]: isRemoval.checked ? null : value.input.value } }
+    const patch = peek()
+    const isEmpty = patch.labels === undefined
+    showFault(key, isEmpty ? 'Key must not be empty.' : undefined)
+    if (!isEmpty) return patch
+    key.input.focus()
+    return undefined
   }
 
   function showFaults(faults: readonly Fault[]) {

@@ -11,6 +11,7 @@ const CHARACTERS_MIN = 8
 const titles: Record<View, string> = {
   records: 'Records',
   exchange: 'Import, export',
+  activity: 'Activity',
   status: 'Status',
   accounts: 'Accounts',
 }

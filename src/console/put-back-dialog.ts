@@ -47,7 +47,6 @@ export async function putBack(app: App, entry: HistoryEntry): Promise<string | u
       if (!(await ask('Put back', what, 'Put back'))) return undefined
       if (!(await send(app, present?.name ?? name, way.tag, present, former))) continue
       app.notices.say(...(former === undefined ? ['Deleted '] : ['Put back ']), shown(name))
-      app.refresh()
       return name
     }
   } catch (error) {

@@ -11,6 +11,7 @@ import {
 } from '../../src/console/address.ts'
 
 const there: Address = {
+  ...home,
   view: 'records',
   record: '',
   q: 'a&b=ü ',
@@ -27,6 +28,7 @@ describe('the address of the console', () => {
   it('is read as it was written', () => {
     const others: Address[] = [
       { ...home, view: 'status' },
+      { ...home, view: 'activity', by: 'a&b', since: '7d', only: 'deleted' },
       { ...there, record: '../a&b=ü \u202e' },
     ]
     for (const address of [home, there, ...others])
@@ -43,7 +45,7 @@ describe('the address of the console', () => {
   })
 
   it('drops invalid parts', () => {
-    const typed = '?view=x&sort=id&page=-1&port=&color=red&q=%'
+    const typed = '?view=x&since=1y&only=x&sort=id&page=-1&port=&color=red&q=%'
     assert.deepEqual(parseAddress(typed), { ...home, q: '%' })
     for (const page of ['0', '1.5', 'x', '1e99']) assert.equal(parseAddress(`?page=${page}`).page, 0)
   })

@@ -155,6 +155,8 @@ describe('a change of many in the console', { skip: noChromium }, () => {
     await assertAccessible(page)
     await page.setViewportSize({ width: 1280, height: 800 })
     await dialog.getByLabel('Port').fill('2222')
+    await dialog.getByText('2 records, of which 2 would change').waitFor()
+    assert.deepEqual(await dialog.locator('.changes').allInnerTexts(), Array(2).fill('port: 22 → 2222'))
     await page.keyboard.press('Enter')
     await page.getByText('Changed 2 records').waitFor()
     await saysSelected(page, 2)
@@ -169,6 +171,8 @@ describe('a change of many in the console', { skip: noChromium }, () => {
     await assertAccessible(page)
     await labels.getByLabel('Key').fill('env')
     await labels.getByLabel('Value').fill('prod')
+    await labels.getByText('2 records, of which 1 would change').waitFor()
+    await labels.getByText('labels.env: prod').waitFor()
     await labels.getByRole('button', { name: 'Label' }).click()
     await page.getByText('Changed 1 record; 1 record had this already').waitFor()
     assert.deepEqual(await everything(server), [

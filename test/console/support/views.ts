@@ -101,6 +101,15 @@ export const views: Record<string, View> = {
     await page.getByRole('link', { name: 'Import, export' }).click()
     await page.getByRole('heading', { name: 'Export' }).waitFor()
   },
+  activity: async (page) => {
+    await page.getByRole('link', { name: 'Activity' }).click()
+    await page.getByText(/^History goes back to/).waitFor()
+  },
+  deleted: async (page) => {
+    await page.getByRole('link', { name: 'Activity' }).click()
+    await page.getByRole('link', { name: 'Deleted', exact: true }).click()
+    await page.getByText(/^No deleted records/).waitFor()
+  },
   operation: async (page) => {
     await page.getByRole('link', { name: 'Status' }).click()
     await page.getByText('Ready · takes changes').waitFor()
