@@ -1,8 +1,9 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { importFormatNames } from '../../src/exchange/import-reader.ts'
 import { FAULTS_MAX, IMPORT_ROWS_MAX } from '../../src/limits.ts'
-import { assertRowsRead, read } from './read-text.ts'
+import { assertFaultsCounted, assertRowsRead, read } from './read-text.ts'
 
 const indexes = Array.from({ length: IMPORT_ROWS_MAX }, (_, i) => i)
 
@@ -11,17 +12,21 @@ describe('an import of any format', () => {
     assertRowsRead(IMPORT_ROWS_MAX)
   })
 
-  it('may have a fault in each row, and keeps the first', () => {
-    const hosts = Object.fromEntries(indexes.map((i) => [`h${i}`, { ansible_port: 'x', ansible_user: 'u' }]))
-    const texts = {
-      'pg-service': indexes.map((i) => `[${i}]\nhost=/x\nuser=u\n`).join(''),
-      ansible: JSON.stringify({ _meta: { hostvars: hosts } }),
-    } as const
-    for (const format of ['pg-service', 'ansible'] as const) {
-      const { drafts, faults, faultCount } = read(format, texts[format], 65_536)
-      assert.deepEqual([drafts.length, faults.length, faultCount], [0, FAULTS_MAX, IMPORT_ROWS_MAX], format)
+  for (const format of importFormatNames) {
+    it(`may have a fault in each row, and keeps the first: ${format}`, () =>
+      assertFaultsCounted(format, IMPORT_ROWS_MAX, FAULTS_MAX))
+
+    for (const encoding of ['utf8', 'utf16le'] as const) {
+      it(`ends at a line of 16 MiB, or takes it for what it is: ${format} in ${encoding}`, () => {
+        const line = 'x'.repeat(16 * 1024 * 1024)
+        for (const text of [line, `"${line}`, `{"${line}`, `[${line}`, `Host ${line}`]) {
+          const { drafts, faults, read: form } = read(format, Buffer.from(`\ufeff${text}`, encoding), 65_536)
+          assert.deepEqual([drafts, form.first], [[], []])
+          assert.ok(faults.length > 0 && JSON.stringify(faults).length < 1_000, text.slice(0, 9))
+        }
+      })
     }
-  })
+  }
 })
 
 describe('an inventory of Ansible', () => {

@@ -4,13 +4,18 @@ import { describe, it } from 'node:test'
 import { InvalidInputError } from '../../src/errors.ts'
 import { noImportOptions } from '../../src/exchange/import-options.ts'
 import { type ImportFormatName, importFormatNames, rowReaders } from '../../src/exchange/import-reader.ts'
-import { assertRowsRead, read } from './read-text.ts'
+import { assertFaultsCounted, assertRowsRead, read } from './read-text.ts'
 
 describe('an import of any format', () => {
   it('keeps faults up to its limit, and counts the others', () => {
     const { faults, faultCount } = read('json', `[${'1,'.repeat(500)}1]`, 100, 10)
     assert.deepEqual([faults.length, faultCount, faults.at(-1)?.line], [10, 501, 1])
   })
+
+  for (const format of importFormatNames) {
+    it(`may have a fault in each row, and keeps the first: ${format}`, () =>
+      assertFaultsCounted(format, 300, 7))
+  }
 
   it('says a fault once for all rows that cannot be read for the same reason', () => {
     const { faults, faultCount } = read(

@@ -34,6 +34,33 @@ export function draftsOf(format: ImportFormatName, input: string, pieceBytes = 7
 export const HEADER = 'name,hostname,port,username'
 export const web = '{"name":"web","hostname":"web.example","port":22,"username":"ops"}'
 
+/** A text of a format in which each row has the same fault. */
+const faultyTexts: Readonly<Record<ImportFormatName, (rows: readonly number[]) => string>> = {
+  csv: (rows) => `${HEADER}\n${rows.map((i) => `${i},h,x,u\n`).join('')}`,
+  json: (rows) => `[${rows.map(faultyRecord).join(',')}]`,
+  jsonl: (rows) => rows.map((i) => `${faultyRecord(i)}\n`).join(''),
+  'ssh-config': (rows) => rows.map((i) => `Host h${i}\nUser u\nPort 0\n`).join(''),
+  'pg-service': (rows) => rows.map((i) => `[${i}]\nhost=/x\nuser=u\n`).join(''),
+  ansible: (rows) => {
+    const hosts = rows.map((i) => [`h${i}`, { ansible_port: 'x', ansible_user: 'u' }])
+    return JSON.stringify({ _meta: { hostvars: Object.fromEntries(hosts) } })
+  },
+}
+
+function faultyRecord(i: number): string {
+  return JSON.stringify({ name: `${i}`, hostname: 'h', port: 'x', username: 'u' })
+}
+
+/** Asserts that each of so many rows may have a fault: the first are kept, all are counted. */
+export function assertFaultsCounted(format: ImportFormatName, rowCount: number, faultsMax: number): void {
+  const rows = Array.from({ length: rowCount }, (_, i) => i)
+  const found = read(format, faultyTexts[format](rows), 65_536, faultsMax)
+  assert.deepEqual(
+    [found.drafts.length, found.faults.length, found.faultCount, found.read.first],
+    [0, faultsMax, rowCount, []],
+  )
+}
+
 /** Asserts that so many rows are read, and none after them. */
 export function assertRowsRead(rowsMax: number): void {
   const rows = Array.from({ length: rowsMax + 9 }, (_, i) => `${i},h,22,u`)

@@ -125,6 +125,14 @@ describe('GET /v1/export', () => {
     assert.equal((await ask('GET', '/v1/export?format=jsonl&prefix=nobody')).text, '')
   })
 
+  it('is the same with filters that keep all', async () => {
+    const all = await ask('GET', '/v1/export?format=jsonl')
+    const filters = 'hostname=host.example&port=22&username=ops&q=example&label=nothing!=x'
+    const kept = await ask('GET', `/v1/export?format=jsonl&${filters}`)
+    assert.deepEqual([kept.status, kept.text], [all.status, all.text])
+    assert.notEqual(all.text, '')
+  })
+
   it('has the tag of the records, and is not sent again while they stay', async () => {
     const path = '/v1/export?format=csv&prefix=n1'
     const { headers } = await ask('GET', path)
