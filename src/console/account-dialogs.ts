@@ -3,12 +3,15 @@ import type { App } from './app.ts'
 import { copyButton } from './copy-button.ts'
 import { openDialog } from './dialog.ts'
 import { type Child, element } from './element.ts'
+import { createGrantRows } from './grant-rows.ts'
 import { shown } from './shown-text.ts'
 
 /** An account as the API has it. */
 export interface Account {
   readonly name: string
   readonly scope: keyof typeof rights
+  /** Absent for an account that sees all records. */
+  readonly grants?: readonly string[]
   /** Set for a client whose secret was made just now. */
   readonly secret?: string
 }
@@ -44,18 +47,21 @@ export function openAddAccount(app: App, kind: AccountKind): void {
     required: true,
   })
   const scope = scopeSelect('write')
+  const grants = createGrantRows(app, [])
   const chosen = secretInput()
   const hint = kind === 'client' ? '; leave it empty to have one made' : ''
   openAccountDialog(app, `Add a ${one}`, 'Add', {
     fields: [
       field(kind === 'user' ? 'Name' : 'Id', name),
       field('May', scope),
+      grants.dom,
       field(`${label}, at least ${charactersMin} characters${hint}`, chosen),
     ],
     inputs: { name, scope, [secret]: chosen },
     async send() {
       const isMade = kind === 'client' && chosen.value === ''
-      const json = { name: name.value, scope: scope.value, ...(isMade ? {} : { [secret]: chosen.value }) }
+      const limits = { scope: scope.value, grants: grants.value() }
+      const json = { name: name.value, ...limits, ...(isMade ? {} : { [secret]: chosen.value }) }
       return app.api.call(path, { method: 'POST', json })
     },
     done: () => ['Added ', shown(name.value)],
@@ -67,6 +73,8 @@ export function openAddAccount(app: App, kind: AccountKind): void {
 export function openChangeAccount(app: App, kind: AccountKind, account: Account): void {
   const { one, path, secret, label, ended, charactersMin } = kinds[kind]
   const scope = scopeSelect(account.scope)
+  const grants = createGrantRows(app, account.grants ?? [])
+  const shownFirst = grants.value()?.join(' ')
   const chosen = secretInput()
   const rotate = element('input', { id: 'account-rotate', type: 'checkbox' })
   const isUser = kind === 'user'
@@ -74,6 +82,7 @@ export function openChangeAccount(app: App, kind: AccountKind, account: Account)
     fields: [
       element('p', {}, isUser ? 'User: ' : 'Client: ', element('b', {}, shown(account.name))),
       field('May', scope),
+      grants.dom,
       isUser
         ? field(`New ${label.toLowerCase()}, at least ${charactersMin} characters`, chosen)
         : element('p', {}, rotate, element('label', { for: rotate.id }, ' Make a new secret')),
@@ -84,7 +93,12 @@ export function openChangeAccount(app: App, kind: AccountKind, account: Account)
       const another = isUser
         ? chosen.value !== '' && { [secret]: chosen.value }
         : rotate.checked && { rotate: true }
-      const json = { ...(scope.value === account.scope ? {} : { scope: scope.value }), ...another }
+      const wanted = grants.value()
+      const json = {
+        ...(scope.value === account.scope ? {} : { scope: scope.value }),
+        ...(wanted?.join(' ') === shownFirst ? {} : { grants: wanted ?? null }),
+        ...another,
+      }
       return app.api.call(path + encodeURIComponent(account.name), { method: 'PATCH', json })
     },
     done: () => ['Changed ', shown(account.name)],

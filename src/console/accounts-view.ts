@@ -10,6 +10,7 @@ import { explain } from './api.ts'
 import type { App, ViewPart } from './app.ts'
 import { ask } from './dialog.ts'
 import { button, element, headRow, setText } from './element.ts'
+import { describeGrants } from './grant-rows.ts'
 import { shown } from './shown-text.ts'
 
 /** One kind of accounts: a heading, a table, and what adds one. */
@@ -79,12 +80,13 @@ export class AccountsView implements ViewPart {
   }
 
   #rowOf(kind: AccountKind, account: Account): HTMLTableRowElement {
-    const { name, scope } = account
+    const { name, scope, grants } = account
+    const limits = grants === undefined ? '' : `; only: ${describeGrants(grants)}`
     return element(
       'tr',
       {},
       element('th', { scope: 'row' }, shown(name)),
-      element('td', {}, rights[scope]),
+      element('td', {}, rights[scope], shown(limits)),
       element(
         'td',
         { class: 'actions' },

@@ -94,6 +94,44 @@ describe('accounts in the console', { skip: noChromium }, () => {
     assert.equal((await page.content()).includes(second), false)
   })
 
+  it('are limited to some records, a row for each grant', async (t) => {
+    const { page, ask } = await openAccounts(t, [400])
+    for (const name of ['a/one', 'a/two', 'b/one'])
+      await ask('POST', '/configurations/', {
+        body: { name, hostname: 'host', port: 22, username: 'ops', labels: { team: name.slice(0, 1) } },
+      })
+    const dialog = page.getByRole('dialog')
+    const grantsNow = async () => {
+      const answer = await ask('GET', '/v1/clients/script')
+      return answer.json<{ accounts: { grants?: string[] }[] }>().accounts[0]?.grants
+    }
+    const change = () => page.getByRole('button', { name: 'Change script' }).click()
+    const save = async () => {
+      await dialog.getByRole('button', { name: 'Save' }).click()
+      await dialog.waitFor({ state: 'detached' })
+    }
+    await change()
+    await dialog.getByRole('button', { name: 'Limit to some records' }).click()
+    await dialog.getByText('3 records').waitFor()
+    await dialog.getByLabel('Name begins with').fill('a/')
+    await dialog.getByLabel('Labels, with & between').fill('team=a & !secret')
+    await dialog.getByLabel('May do').selectOption('change')
+    await dialog.getByText('2 records').waitFor()
+    await assertAccessible(page)
+    await save()
+    assert.deepEqual(await grantsNow(), ['write?prefix=a%2F&label=!secret&label=team=a'])
+    await page.getByText('; only: change a/… & !secret & team=a').waitFor()
+    await change()
+    await dialog.getByText('2 records').waitFor()
+    await dialog.getByLabel('May').first().selectOption('admin')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.getByText('The grants must not be there for an admin').waitFor()
+    await dialog.getByLabel('May').first().selectOption('write')
+    await dialog.getByRole('button', { name: 'Remove this limit' }).click()
+    await save()
+    assert.equal(await grantsNow(), undefined)
+  })
+
   it('are not in the menu of others, and say so when the right has gone', async (t) => {
     const { page, server } = await openAccounts(t, [403])
     const link = page.getByRole('link', { name: 'Accounts' })
