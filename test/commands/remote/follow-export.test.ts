@@ -266,10 +266,12 @@ describe('connbook export --follow', { timeout: 300_000 }, () => {
 
   it('asks again without a break of a server that does not wait', async (t) => {
     skipPauses(t, NEXT_WAIT_MS, GATHER_MS)
-    let lists = 0
+    let [lists, exports] = [0, 0]
     const url = await serveOther(t, (request, response) => {
-      if (request.url?.startsWith('/v1/export?'))
+      if (request.url?.startsWith('/v1/export?')) {
+        exports += 1
         return response.writeHead(200, { 'Content-Type': 'text/csv', ETag: '"1"' }).end('name\n')
+      }
       lists += 1
       if (lists === 1) return response.writeHead(200, { ETag: '"1"' }).end('{"configurations":[]}')
       if (lists === 5) return response.writeHead(403).end('{}')
@@ -279,7 +281,7 @@ describe('connbook export --follow', { timeout: 300_000 }, () => {
     const { run } = await openHome(t, { CONNBOOK_SERVER: url, CONNBOOK_TOKEN: 'x' })
     const file = join(await temporaryFolder(t), 'out')
     assert.equal((await run(['export', '--format', 'csv', '--output', file, '--follow'])).code, 5)
-    assert.equal(lists, 5)
+    assert.deepEqual([lists, exports], [5, 1])
   })
 
   it('cannot follow a list without a tag', async (t) => {
