@@ -58,7 +58,7 @@ describe('the man pages', () => {
 
   it('list the chapters that a chapter links to', () => {
     const text = unescapeRoff(textOf('connbook-labels', 7))
-    const linked = ['start', 'search', 'follow', 'shell', 'export', 'import'].map(
+    const linked = ['start', 'search', 'follow', 'shell', 'console', 'export', 'import'].map(
       (name) => `connbook-${name}(7)`,
     )
     assert.ok(text.endsWith(`.SH "SEE ALSO"\n${['connbook(1)', ...linked].join(',\n')}\n`), text)
