@@ -1,5 +1,12 @@
 import { clientVariables } from '../client/endpoint.ts'
-import { HISTORY_ENTRIES_DEFAULT, HISTORY_ENTRIES_MAX } from '../limits.ts'
+import {
+  ALL_HISTORY_ENTRIES_DEFAULT,
+  ALL_HISTORY_ENTRIES_MAX,
+  FILTER_CHARACTERS_MAX,
+  HISTORY_ENTRIES_DEFAULT,
+  HISTORY_ENTRIES_MAX,
+} from '../limits.ts'
+import { MOMENT_FORMS, parseMoment } from '../moment.ts'
 import { type OptionSpec, parsePath } from '../service/option-values.ts'
 import {
   type FieldName,
@@ -8,7 +15,7 @@ import {
   optionalFields,
   recordFields,
 } from '../store/fields.ts'
-import { eitherOf } from '../text.ts'
+import { eitherOf, isLongerThan } from '../text.ts'
 
 // Each reads the value of a flag, and throws a RangeError that ends the sentence "…, because it must be".
 
@@ -179,9 +186,27 @@ export const clientOptionSpecs = {
   limit: {
     flag: '--limit',
     placeholder: 'COUNT',
-    help: `how many changes, from 1 to ${HISTORY_ENTRIES_MAX}`,
-    default: String(HISTORY_ENTRIES_DEFAULT),
+    help: `how many changes, from 1 to ${HISTORY_ENTRIES_MAX} of a record, or to ${ALL_HISTORY_ENTRIES_MAX} of all`,
+    otherwise: `${HISTORY_ENTRIES_DEFAULT} of a record, ${ALL_HISTORY_ENTRIES_DEFAULT} of all`,
     parse: parseLimit,
+  },
+  since: {
+    flag: '--since',
+    placeholder: 'TIME',
+    help: 'only changes of this time and after it: RFC 3339, or 7d, 12h, 30m ago',
+    parse: parseTime,
+  },
+  until: {
+    flag: '--until',
+    placeholder: 'TIME',
+    help: 'only changes before this time; see --since',
+    parse: parseTime,
+  },
+  by: {
+    flag: '--by',
+    placeholder: 'NAME',
+    help: 'only changes that this account made; for commands on the server, this system account',
+    parse: parseAccount,
   },
   loginUser: {
     flag: '--user',
@@ -261,8 +286,20 @@ export function parseLabel(text: string): readonly [key: string, value: string] 
 }
 
 export function parseLimit(text: string): number {
-  const count = /^[1-9]\d{0,2}$/.test(text) ? Number(text) : 0
-  if (count < 1 || count > HISTORY_ENTRIES_MAX)
-    throw new RangeError(`a number from 1 to ${HISTORY_ENTRIES_MAX}`)
+  const count = /^[1-9]\d{0,3}$/.test(text) ? Number(text) : 0
+  if (count < 1 || count > ALL_HISTORY_ENTRIES_MAX)
+    throw new RangeError(`a number from 1 to ${ALL_HISTORY_ENTRIES_MAX}`)
   return count
+}
+
+/** @returns The text: the server knows best what time it is. */
+export function parseTime(text: string): string {
+  if (parseMoment(text, Date.now()) === undefined) throw new RangeError(MOMENT_FORMS)
+  return text
+}
+
+export function parseAccount(text: string): string {
+  if (text === '' || isLongerThan(text, FILTER_CHARACTERS_MAX))
+    throw new RangeError(`a name of 1 to ${FILTER_CHARACTERS_MAX} characters`)
+  return text
 }

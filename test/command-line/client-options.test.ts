@@ -9,7 +9,7 @@ import {
   parseShownField,
   parseTag,
 } from '../../src/command-line/client-options.ts'
-import { HISTORY_ENTRIES_MAX } from '../../src/limits.ts'
+import { ALL_HISTORY_ENTRIES_MAX } from '../../src/limits.ts'
 
 /** What a reader makes of texts; undefined for those that it refuses, with what they must be. */
 function itReads(
@@ -100,10 +100,10 @@ describe('a label', () => {
 })
 
 describe('a number of entries', () => {
-  itReads(parseLimit, new RegExp(`^a number from 1 to ${HISTORY_ENTRIES_MAX}$`), {
+  itReads(parseLimit, new RegExp(`^a number from 1 to ${ALL_HISTORY_ENTRIES_MAX}$`), {
     1: 1,
-    [HISTORY_ENTRIES_MAX]: HISTORY_ENTRIES_MAX,
-    [HISTORY_ENTRIES_MAX + 1]: undefined,
+    [ALL_HISTORY_ENTRIES_MAX]: ALL_HISTORY_ENTRIES_MAX,
+    [ALL_HISTORY_ENTRIES_MAX + 1]: undefined,
     0: undefined,
     '01': undefined,
     '-1': undefined,

@@ -1,34 +1,41 @@
-import type { HistoryEntry } from '../../audit/history-entry.ts'
 import { queryOf } from '../../client/endpoint.ts'
 import { OtherAnswerError } from '../../client/refused.ts'
 import { alignColumns, linesOf } from '../../command-line/columns.ts'
 import { defineCommand } from '../../command-line/command.ts'
 import { recordExitCodes } from '../../command-line/exit-codes.ts'
 import { shown } from '../../command-line/output.ts'
+import { UsageError } from '../../errors.ts'
 import { isObject } from '../../json.ts'
+import { HISTORY_ENTRIES_MAX } from '../../limits.ts'
 import { escapeHidden } from '../../text.ts'
 import { clientFlags, connect } from './connect.ts'
 import { explainFaults } from './record-fields.ts'
+import { parseWhere } from './where.ts'
 
 export const historyCommand = defineCommand({
   name: 'history',
-  operands: 'NAME',
+  operands: '[NAME]',
   completes: 'records',
-  summary: 'show what happened to a record, and who did it',
+  summary: 'show what happened to a record, or to all, and who did it',
   examples: [
     ['connbook history web1', 'newest first'],
     ['connbook history web1 --limit 1 --json', ''],
+    ['connbook history --since 7d --by eve', 'of all records'],
+    ['connbook history --where label=env=prod', ''],
   ],
   server: 'running',
-  flags: [...clientFlags, 'limit', 'json'],
+  notes: [
+    'Without NAME, --where keeps the changes of records that the query keeps before or after the change. An import or change of very many records is one line with its counts, and is shown without --where only.',
+  ],
+  flags: [...clientFlags, 'since', 'until', 'by', 'where', 'limit', 'json'],
   exitCodes: recordExitCodes,
   async run(input, context) {
     const {
-      options: { limit, json },
-      operands: [name = ''],
+      options,
+      operands: [name],
     } = input
+    const path = name === undefined ? pathOfAll(options) : pathOf(name, options)
     const client = await connect(input, context, 'history')
-    const path = `/v1/history/${encodeURIComponent(name)}${queryOf({ limit })}`
     const answered = await explainFaults(client.askJson({ method: 'GET', path }))
     const { history: entries, since } = isObject(answered) ? answered : {}
     if (!Array.isArray(entries) || !entries.every(isEntry))
@@ -37,31 +44,70 @@ export const historyCommand = defineCommand({
       )
     const { style, print, screen } = context
     const seen = style.isTerminal ? escapeHidden : (text: string) => text
-    const rows = entries.map((entry) => cellsOf(entry).map(seen))
-    const text = json
+    const headings = ['TIME', 'EVENT', ...(name === undefined ? ['NAME'] : []), 'BY', 'CHANGED']
+    const rows = entries.map((entry) => cellsOf(entry, name === undefined).map(seen))
+    const text = options.json
       ? entries.map((entry) => seen(JSON.stringify(entry)))
       : style.isTerminal
-        ? alignColumns(['TIME', 'EVENT', 'BY', 'CHANGED'], rows, style)
+        ? alignColumns(headings, rows, style)
         : rows.map((row) => row.join('\t'))
     await shown(print(linesOf(text)), 'show the history')
     if (style.isTerminal) screen.write(`Complete since ${escapeHidden(String(since))}\n`)
   },
 })
 
-type Entry = Pick<HistoryEntry, 'time' | 'by' | 'command'> & {
+interface Asked {
+  readonly since: string | undefined
+  readonly until: string | undefined
+  readonly by: string | undefined
+  readonly where: string | undefined
+  readonly limit: number | undefined
+}
+
+/** @throws {UsageError} for what is only of the history of all, or too high a limit. */
+function pathOf(name: string, { since, until, by, where, limit }: Asked): string {
+  if (name === '') throw new UsageError('The name of a record cannot be empty; leave it out for all records')
+  const others = { '--since': since, '--until': until, '--by': by, '--where': where }
+  for (const [flag, value] of Object.entries(others))
+    if (value !== undefined)
+      throw new UsageError(`${flag} is for the history of all: leave out NAME, or write --where name=NAME`)
+  if (limit !== undefined && limit > HISTORY_ENTRIES_MAX)
+    throw new UsageError(`For one record, --limit is at most ${HISTORY_ENTRIES_MAX}`)
+  return `/v1/history/${encodeURIComponent(name)}${queryOf({ limit })}`
+}
+
+function pathOfAll({ where, since, until, by, limit }: Asked): string {
+  const pairs = where === undefined ? [] : parseWhere(where, [])
+  return `/v1/history${queryOf({ since, until, by, limit }, pairs)}`
+}
+
+interface Entry {
+  readonly time: string
   readonly event: string
+  readonly name?: string
+  readonly by?: string
+  readonly kind?: string
+  readonly command?: string
   readonly changed?: unknown
   readonly record?: unknown
 }
 
 function isEntry(input: unknown): input is Entry {
   if (!isObject(input)) return false
-  const { time, event, by = '', command = '' } = input
-  return [time, event, by, command].every((member) => typeof member === 'string')
+  const { time, event, name = '', by = '', command = '' } = input
+  return [time, event, name, by, command].every((member) => typeof member === 'string')
 }
 
-function cellsOf({ time, event, by = '', command, changed, record }: Entry): string[] {
+/** @param isNamed Whether the name is a cell, too. */
+function cellsOf(entry: Entry, isNamed: boolean): string[] {
+  const { time, event, name = '', by = '', command } = entry
   const who = command === undefined ? by : `${by} (${command})`
-  const what = changed ?? record
-  return [time, event.replace('configuration_', ''), who, what === undefined ? '' : JSON.stringify(what)]
+  const what = event.startsWith('configurations_') ? countsOf(entry) : (entry.changed ?? entry.record)
+  const cells = [who, what === undefined ? '' : JSON.stringify(what)]
+  return [time, event.replace(/^configurations?_/, ''), ...(isNamed ? [name] : []), ...cells]
+}
+
+/** What an entry says of a change of many, besides who made it and when. */
+function countsOf({ time, event, by, kind, command, ...counts }: Entry): object {
+  return counts
 }

@@ -56,4 +56,63 @@ describe('connbook history', { timeout: 300_000 }, () => {
     for (const form of [[], ['--json']])
       assert.doesNotMatch((await see(['history', 'web1', ...form])).stdout, /\p{Cf}/u)
   })
+
+  it('shows without a name what happened to all records', async (t) => {
+    const { run, see } = await openServer(t, [web1, { ...web1, name: 'db1', labels: { env: 'prod' } }])
+    await run(['set', 'web1', '--port', '23'])
+    await run(['set', 'db1', '--name', 'db2'])
+    const told = async (...flags: string[]) => {
+      const { code, stdout, stderr } = await run(['history', ...flags])
+      assert.deepEqual([code, stderr], [0, ''], flags.join(' '))
+      return stdout.split('\n').map((line) => line.split('\t').slice(1, 4).join(' '))
+    }
+    const all = ['modified db1 script', 'modified web1 script', 'added db1 script', 'added web1 script', '']
+    assert.deepEqual(await told(), all)
+    assert.deepEqual(await told('--since', '1d', '--by', 'script', '--limit', '2'), [...all.slice(0, 2), ''])
+    assert.deepEqual(await told('--where', 'label=env=prod'), [all[0], all[2], ''])
+    assert.deepEqual(await told('--until', '2000-01-01T00:00:00Z'), [''])
+    const seen = await see(['history', '--limit', '1'], { environment: { NO_COLOR: '1' } })
+    assert.match(
+      seen.stdout,
+      new RegExp(`^TIME +EVENT +NAME +BY +CHANGED\n${TIME}  modified  db1   script  `),
+    )
+    assert.match(seen.stderr, new RegExp(`^Complete since ${TIME}\n$`))
+    const { stdout } = await run(['history', '--limit', '1', '--json'])
+    assert.equal(JSON.parse(stdout).name, 'db1')
+  })
+
+  it('shows a change of very many records as one line with its counts', async (t) => {
+    const names = Array.from({ length: 1_001 }, (_, i) => ({ ...web1, name: `n${i}` }))
+    const { run } = await openServer(t, names)
+    assert.equal((await run(['set', '--where', 'all=1', '--port', '23', '--yes'])).code, 0)
+    const { stdout } = await run(['history', '--limit', '1'])
+    const [, event, name, by, counts = ''] = stdout.trimEnd().split('\t')
+    assert.deepEqual([event, name, by], ['changed', '', 'script'])
+    assert.deepEqual(JSON.parse(counts), {
+      matched: 1_001,
+      modified: 1_001,
+      unchanged: 0,
+      changed: { port: 23 },
+      query: 'all=1',
+    })
+  })
+
+  it('refuses what does not go together, before it calls', async (t) => {
+    const { run } = await openHome(t, { CONNBOOK_SERVER: 'http://127.0.0.1:1' })
+    for (const flags of [
+      ['web1', '--since', '7d'],
+      ['web1', '--by', 'eve'],
+      ['web1', '--where', 'q=x'],
+      ['web1', '--limit', '101'],
+      ['', '--limit', '1'],
+      ['--limit', '1001'],
+      ['--since', 'yesterday'],
+      ['--until', ''],
+      ['--by', ''],
+      ['--where', ''],
+      ['--where', 'sort=name'],
+      ['--where', 'all=1'],
+    ])
+      assert.equal((await run(['history', ...flags])).code, 2, flags.join(' '))
+  })
 })
