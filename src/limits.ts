@@ -122,6 +122,8 @@ export const PASSWORD_BYTES_MAX = 1024
 
 /** Changes that a start lists in its audit trail before it waits for the disk. */
 export const UNLISTED_AT_ONCE_MAX = 1_000
+/** Code points in the reason of a change. */
+export const REASON_CHARACTERS_MAX = 255
 /** Changes in the answer to a history of one record. */
 export const HISTORY_ENTRIES_MAX = 100
 export const HISTORY_ENTRIES_DEFAULT = 20

@@ -1,5 +1,7 @@
 import { userInfo } from 'node:os'
 import { FolderRefusedError, systemCode } from './errors.ts'
+import { ACCOUNT_NAME_CHARACTERS_MAX } from './limits.ts'
+import { checkText } from './text.ts'
 
 export const ROOT = 0
 /** By custom the number of a group that may do nothing. */
@@ -18,6 +20,16 @@ export function systemAccount(): string {
   } catch {
     return `uid ${process.getuid?.()}`
   }
+}
+
+/**
+ * Who used `sudo`, as SUDO_USER has it.
+ *
+ * @returns Undefined for root, who need not say so, and for what is no name of an account.
+ */
+export function sudoUserOf(text: string | undefined): string | undefined {
+  if (text === undefined || text === 'root') return undefined
+  return checkText(text, ACCOUNT_NAME_CHARACTERS_MAX) === undefined ? text : undefined
 }
 
 /** Whether this process has the rights of root. */

@@ -16,8 +16,10 @@ export function auditLine(
   fields?: AuditFields,
   record?: { readonly json: string },
 ): string {
-  const line = JSON.stringify(Object.assign(startOf(time, event, actor), fields))
-  return `${escapeHidden(record === undefined ? line : `${line.slice(0, -1)},"record":${record.json}}`)}\n`
+  let line = JSON.stringify(Object.assign(startOf(time, event, actor), fields))
+  if (record !== undefined) line = `${line.slice(0, -1)},"record":${record.json}}`
+  if (actor?.reason !== undefined) line = `${line.slice(0, -1)},"reason":${JSON.stringify(actor.reason)}}`
+  return `${escapeHidden(line)}\n`
 }
 
 /** Where a change is among all. */
@@ -59,7 +61,8 @@ function changeOfLabel(before: Configuration, after: Configuration, key: string)
 }
 
 function startOf(time: string, event: string, actor: Actor | undefined): AuditFields {
-  if (actor === undefined || 'command' in actor) return { time, event, ...actor }
+  if (actor === undefined) return { time, event }
+  if ('command' in actor) return { time, event, command: actor.command, by: actor.by, via: actor.via }
   const { address, principal, requestId } = actor
   return { time, event, address, kind: principal?.kind, by: principal?.name, request_id: requestId }
 }

@@ -35,6 +35,10 @@ interface Who {
   readonly by?: string
   readonly kind?: string
   readonly command?: string
+  /** Who used `sudo` for it, as that said. */
+  readonly via?: { readonly claimed: string }
+  /** Why, in the caller's words. */
+  readonly reason?: string
 }
 
 /** What a line of a change of many says besides who made it. */
@@ -55,6 +59,7 @@ export function entryOf(line: TrailLine): HistoryEntry | undefined {
     ...(typeof name === 'string' ? { name } : {}),
     ...(isObject(changed) ? { changed } : {}),
     ...(isObject(record) ? { record } : {}),
+    ...whyOf(line),
   }
 }
 
@@ -82,7 +87,7 @@ export function countedEntryOf(line: TrailLine): CountedEntry | undefined {
   const counts = countedMembers.flatMap((member) =>
     line[member] === undefined ? [] : [[member, line[member]] as const],
   )
-  return { time, event: known, ...whoOf(line), ...Object.fromEntries(counts) }
+  return { time, event: known, ...whoOf(line), ...Object.fromEntries(counts), ...whyOf(line) }
 }
 
 /** The id of the record that a line is about. */
@@ -91,11 +96,16 @@ export function idOf({ record, id }: TrailLine): number | undefined {
   return typeof named === 'number' ? named : undefined
 }
 
-function whoOf({ by, kind, command }: TrailLine): Who {
+function whoOf({ by, kind, command, via }: TrailLine): Who {
   const isCommand = typeof command === 'string'
   return {
     ...(typeof by === 'string' ? { by } : {}),
     ...(isCommand ? { kind: 'command', command } : {}),
     ...(typeof kind === 'string' && !isCommand ? { kind } : {}),
+    ...(isObject(via) && typeof via.claimed === 'string' ? { via: { claimed: via.claimed } } : {}),
   }
+}
+
+function whyOf({ reason }: TrailLine): Who {
+  return typeof reason === 'string' ? { reason } : {}
 }

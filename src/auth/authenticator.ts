@@ -8,7 +8,7 @@ import { decodePercent } from '../http/url.ts'
 import { ACCOUNT_NAME_CHARACTERS_MAX } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { senderOf } from '../store/authorship.ts'
-import { systemAccount } from '../system-account.ts'
+import { sudoUserOf, systemAccount } from '../system-account.ts'
 import { checkText } from '../text.ts'
 import { type Account, type AccountKind, scopeOf } from './accounts.ts'
 import { createAttemptLog } from './attempt-log.ts'
@@ -293,6 +293,11 @@ export function createPasswordChanges(clock: Pick<Clock, 'elapsed'>): PasswordCh
   }
 }
 
+/** Who used `sudo`, if it is the name of somebody. */
+function claimedBy(sent: string | string[] | undefined): string | undefined {
+  return typeof sent === 'string' ? sudoUserOf(decodePercent(sent)) : undefined
+}
+
 /**
  * Who calls on the owner's socket, as its headers say. Nobody else can open the socket, so they are believed.
  *
@@ -311,11 +316,13 @@ export function readOwner({ headers }: Pick<Request, 'headers'>): CommandPrincip
   }
   const account = read(ownerHeaders.account, ACCOUNT_NAME_CHARACTERS_MAX)
   const command = read(ownerHeaders.command, COMMAND_CHARACTERS_MAX)
+  const claimed = claimedBy(headers[ownerHeaders.claimed])
   if (faults.length > 0) throw new InvalidInputError('The headers of the owner are not valid', faults)
   return {
     kind: 'command',
     name: account ?? systemAccount(),
     command: command ?? NO_COMMAND,
+    ...(claimed === undefined ? {} : { claimed }),
     scope: ADMIN_SCOPE,
   }
 }

@@ -23,8 +23,17 @@ export interface Client {
   open(call: Call, signal?: AbortSignal): Promise<OpenResponse>
 }
 
-/** @param isPatient Whether a call is repeated while the server is busy, as `callPatiently` does. */
-export function createClient(endpoint: Endpoint, credential: Credential, isPatient: boolean): Client {
+/**
+ * @param isPatient Whether a call is repeated while the server is busy, as `callPatiently` does.
+ * @param reason Why records are changed; sent with each change.
+ */
+export function createClient(
+  endpoint: Endpoint,
+  credential: Credential,
+  isPatient: boolean,
+  reason?: string,
+): Client {
+  const why = reason === undefined ? {} : { 'X-Reason': encodeURIComponent(reason) }
   return { endpoint, ask, askJson, open }
 
   async function ask(call: Call, signal?: AbortSignal): Promise<ClientResponse> {
@@ -53,7 +62,8 @@ export function createClient(endpoint: Endpoint, credential: Credential, isPatie
     call: Call,
     signal: AbortSignal | undefined,
   ): Promise<OpenResponse | ClientResponse> {
-    const headers = { ...(await credential.headers(endpoint, signal)), ...call.headers }
+    const more = call.method === 'GET' ? {} : why
+    const headers = { ...(await credential.headers(endpoint, signal)), ...more, ...call.headers }
     const answer = await openCall(endpoint, { ...call, headers }, signal === undefined ? {} : { signal })
     return isGiven(answer.status, call) ? answer : readResponse(answer)
   }

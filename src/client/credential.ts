@@ -39,8 +39,9 @@ export function noCredential(hint = ''): Credential {
 }
 
 /** On the owner's socket. @param actor Whom the audit trail names. */
-export function ownerCredential({ by, command }: CommandActor): Credential {
+export function ownerCredential({ by, command, via }: CommandActor): Credential {
   const headers = {
+    ...(via === undefined ? {} : { [ownerHeaders.claimed]: encodeURIComponent(via.claimed) }),
     [ownerHeaders.account]: encodeURIComponent(by),
     [ownerHeaders.command]: encodeURIComponent(command),
   }

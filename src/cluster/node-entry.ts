@@ -1,6 +1,15 @@
 import { checkMembers, isObject, parseJson } from '../json.ts'
 import type { Log } from '../log.ts'
-import { type Actor, type Authorship, type Notes, notesOf, parseNotes } from '../store/authorship.ts'
+import {
+  type Actor,
+  type Authorship,
+  type CommandActor,
+  type Notes,
+  notesOf,
+  parseNotes,
+  viaIn,
+  whyIn,
+} from '../store/authorship.ts'
 import { type Change, namesOf } from '../store/change.ts'
 import type { ClusterKeys } from './cluster-keys.ts'
 import { EtcdError } from './etcd-error.ts'
@@ -31,10 +40,12 @@ interface Group extends StoredAuthor {
   readonly changes: [request: string | null, ...names: string[]][]
 }
 
-type StoredAuthor = Readonly<Record<'kind' | 'by' | 'command' | 'time', string | undefined>>
+type StoredAuthor = Readonly<Record<'kind' | 'by' | 'command' | 'time' | 'reason', string | undefined>> &
+  Pick<CommandActor, 'via'>
 
-const groupMembers = ['kind', 'by', 'command', 'time', 'changes']
-const importMembers = ['kind', 'by', 'command', 'time', 'request', 'import', 'many']
+const authorMembers = ['kind', 'by', 'command', 'via', 'time', 'reason']
+const groupMembers = [...authorMembers, 'changes']
+const importMembers = [...authorMembers, 'request', 'import', 'many']
 
 /** @param isImport Whether all changes are one import: then they have one author, and their names are left out. */
 export function encodeNodeEntry(
@@ -58,7 +69,8 @@ function groups(changes: readonly Change[]): Group[] {
     const { authorship } = change
     if (authorship === undefined) continue
     const author = storedAuthor(authorship)
-    const key = `${author.time}\n${author.kind}\n${author.command}\n${author.by}`
+    const { via, reason } = author
+    const key = `${author.time}\n${author.kind}\n${author.command}\n${author.by}\n${via?.claimed}\n${reason}`
     const group = found.get(key) ?? { ...author, changes: [] }
     group.changes.push([requestOf(authorship) ?? null, ...namesOf(change)])
     found.set(key, group)
@@ -67,8 +79,12 @@ function groups(changes: readonly Change[]): Group[] {
 }
 
 function storedAuthor({ actor, time }: Authorship): StoredAuthor {
-  if ('command' in actor) return { kind: undefined, by: actor.by, command: actor.command, time }
-  return { kind: actor.principal?.kind, by: actor.principal?.name, command: undefined, time }
+  const { reason } = actor
+  if ('command' in actor) {
+    const { by, command, via } = actor
+    return { kind: undefined, by, command, ...(via === undefined ? {} : { via }), time, reason }
+  }
+  return { kind: actor.principal?.kind, by: actor.principal?.name, command: undefined, time, reason }
 }
 
 function requestOf({ actor }: Authorship): string | undefined {
@@ -118,12 +134,14 @@ function authorship(author: Record<string, unknown>, request: unknown): Authorsh
   return { actor: actorOf(author, request), time }
 }
 
-function actorOf({ kind, by, command }: Record<string, unknown>, request: unknown): Actor {
-  if (typeof command === 'string' && typeof by === 'string') return { command, by }
+function actorOf(author: Record<string, unknown>, request: unknown): Actor {
+  const { kind, by, command } = author
+  const why = whyIn(author)
+  if (typeof command === 'string' && typeof by === 'string') return { command, by, ...viaIn(author), ...why }
   if (typeof request !== 'string') throw malformed()
-  if (kind === undefined && by === undefined) return { requestId: request }
+  if (kind === undefined && by === undefined) return { requestId: request, ...why }
   if ((kind !== 'user' && kind !== 'client') || typeof by !== 'string') throw malformed()
-  return { requestId: request, principal: { kind, name: by } }
+  return { requestId: request, principal: { kind, name: by }, ...why }
 }
 
 function malformed(): SyntaxError {

@@ -5,6 +5,7 @@ import {
   FILTER_CHARACTERS_MAX,
   HISTORY_ENTRIES_DEFAULT,
   HISTORY_ENTRIES_MAX,
+  REASON_CHARACTERS_MAX,
 } from '../limits.ts'
 import { MOMENT_FORMS, parseMoment } from '../moment.ts'
 import { type OptionSpec, parsePath } from '../service/option-values.ts'
@@ -15,7 +16,7 @@ import {
   optionalFields,
   recordFields,
 } from '../store/fields.ts'
-import { eitherOf, isLongerThan } from '../text.ts'
+import { checkText, eitherOf, isLongerThan } from '../text.ts'
 
 // Each reads the value of a flag, and throws a RangeError that ends the sentence "…, because it must be".
 
@@ -208,6 +209,12 @@ export const clientOptionSpecs = {
     help: 'only changes that this account made; for commands on the server, this system account',
     parse: parseAccount,
   },
+  reason: {
+    flag: '--reason',
+    placeholder: 'TEXT',
+    help: 'why; audit trail, history and events have it',
+    parse: parseReason,
+  },
   loginUser: {
     flag: '--user',
     placeholder: 'NAME',
@@ -290,6 +297,13 @@ export function parseLimit(text: string): number {
   if (count < 1 || count > ALL_HISTORY_ENTRIES_MAX)
     throw new RangeError(`a number from 1 to ${ALL_HISTORY_ENTRIES_MAX}`)
   return count
+}
+
+/** @returns Undefined for an empty one, which counts as none. */
+export function parseReason(text: string): string | undefined {
+  if (text !== '' && checkText(text, REASON_CHARACTERS_MAX) !== undefined)
+    throw new RangeError(`at most ${REASON_CHARACTERS_MAX} characters, and no control characters`)
+  return text === '' ? undefined : text
 }
 
 /** @returns The text: the server knows best what time it is. */

@@ -22,6 +22,8 @@ export interface ImportOrder {
   readonly isSkipping?: boolean
   /** Of the columns of CSV. */
   readonly options: ImportOptions
+  /** Why, for the history. */
+  readonly reason?: string | undefined
 }
 
 /**
@@ -31,7 +33,7 @@ export interface ImportOrder {
  * @param isPacked Whether the file is gzip.
  */
 export function importCall(
-  { source, format, mode, isTrial, options }: ImportOrder,
+  { source, format, mode, isTrial, options, reason }: ImportOrder,
   server: LastStart | undefined,
   isPacked: boolean,
 ): string {
@@ -47,6 +49,7 @@ export function importCall(
     ...(url.startsWith('https:') ? ['-k'] : []),
     ...(socket === undefined ? [] : [`--unix-socket ${quoteForShell(socket)}`]),
     "-H 'Authorization: Bearer TOKEN' -H 'Content-Type:'",
+    ...(reason === undefined ? [] : [`-H ${quoteForShell(`X-Reason: ${encodeURIComponent(reason)}`)}`]),
     `--data-binary ${quoteForShell(body)}`,
     quoteForShell(`${url}/v1/import${query}`),
   ].join(' ')

@@ -1,10 +1,9 @@
 import { resolve } from 'node:path'
-import { recordIfUnchanged } from '../audit/audit-trail.ts'
-import { readListedChanges } from '../audit/listed-changes.ts'
 import { findLastStart, type LastStart } from '../audit/trail-lines.ts'
 import { UnreachableError } from '../client/call.ts'
 import { type Client, createClient } from '../client/client.ts'
 import { ownerCredential } from '../client/credential.ts'
+import type { Endpoint } from '../client/endpoint.ts'
 import { type FoundSocket, findOwnerSocket } from '../client/owner-socket.ts'
 import { RefusedError } from '../client/refused.ts'
 import { type CommandContext, DAMAGED, defineCommand, IN_USE } from '../command-line/command.ts'
@@ -15,18 +14,13 @@ import { type Fault, FolderInUseError, FolderRefusedError, InvalidInputError, Us
 import { asFlags, type ImportOptions, inQuery, parseImportOptions } from '../exchange/import-options.ts'
 import { type ImportFormatName, importFormatNames } from '../exchange/import-reader.ts'
 import { type DataFolder, type DataPaths, dataPaths, openDataFolder } from '../files/data-folder.ts'
-import { commandActor, openCommandTrail } from '../folder/command-audit.ts'
+import { commandActor } from '../folder/command-audit.ts'
 import { isNewFolder, prepareFolder } from '../folder/new-folder.ts'
 import { isNodeFolder } from '../folder/node-folder.ts'
 import { getUsedFolder } from '../folder/used-folder.ts'
 import { IMPORT_BYTES_MAX } from '../limits.ts'
-import { createLog } from '../log.ts'
 import { wordForShell } from '../shell.ts'
-import { openConfigurationStore, readStore } from '../storage/file/file-storage.ts'
-import type { ImportMode } from '../store/authorship.ts'
-import type { ImportPlan } from '../store/bulk-change.ts'
-import type { ImportedConfiguration } from '../store/configuration.ts'
-import { countsOf, planImport } from '../store/import-plan.ts'
+import { planImport } from '../store/import-plan.ts'
 import { eitherOf } from '../text.ts'
 import { importByServer } from './import-by-server.ts'
 import { type ImportOrder, importCall, importSshCalls, isGzip } from './import-call.ts'
@@ -39,6 +33,7 @@ import {
   linesOf,
   reportOf,
 } from './import-report.ts'
+import { changeRecords, planRecords } from './import-to-store.ts'
 import { clientFlags, connectElsewhere } from './remote/connect.ts'
 
 const TOO_LONG = `it has more than ${IMPORT_BYTES_MAX} bytes, and a running server takes no more; make it several files, or stop the server`
@@ -81,7 +76,7 @@ export const importCommand = defineCommand({
     `A file with a fault changes nothing; the message names each fault with its line. FILE - is standard input. The format is ${eitherOf(importFormatNames)}: the end of the file name decides, or --format.`,
     'An SSH configuration is read as ssh reads it for whoever runs the command, Host *, Match by host names and Include too. Nothing is executed.',
   ],
-  flags: ['format', 'mode', 'dryRun', ...formatFlags, 'user', 'skip', ...clientFlags],
+  flags: ['format', 'mode', 'dryRun', ...formatFlags, 'user', 'skip', 'reason', ...clientFlags],
   exitCodes: { ...elsewhereExitCodes, 65: DAMAGED, 75: IN_USE },
   async run({ options, given, operands: [source = ''] }, context) {
     const format = formatOf(source, options.format)
@@ -91,6 +86,7 @@ export const importCommand = defineCommand({
     const order = {
       ...{ source, format, mode: options.mode, isTrial: options.dryRun },
       ...{ username: options.user, isSkipping: options.skip, options: importOptions },
+      reason: options.reason,
     }
     const client = await connectElsewhere({ options, given }, context, 'import')
     const importing =
@@ -135,7 +131,7 @@ async function importByNode(
       { cause },
     )
   if (found.endpoint === undefined) throw refused(found.reason)
-  const client = createClient(found.endpoint, ownerCredential(commandActor('import')), true)
+  const client = clientAt(found.endpoint, order, context)
   return sendRecords(client, order, context).catch((cause: unknown) => {
     throw cause instanceof UnreachableError ? refused(undefined, cause) : cause
   })
@@ -155,7 +151,7 @@ async function importToNewFolder(
   }
   const folder = await prepareFolder(path, context)
   try {
-    return reportOf(await changeRecords(folder, drafts, mode, context))
+    return reportOf(await changeRecords(folder, drafts, order, context))
   } finally {
     folder.release()
   }
@@ -188,7 +184,7 @@ async function importAlone(
     const { drafts, read } = await readRecords(order, context)
     const plan = isTrial
       ? await planRecords(folder, drafts, mode)
-      : await changeRecords(folder, drafts, mode, context)
+      : await changeRecords(folder, drafts, order, context)
     return reportOf(plan, read)
   } finally {
     folder.release()
@@ -210,7 +206,7 @@ async function importBesideServer(
       { cause: error },
     )
   }
-  const client = createClient(found.endpoint, ownerCredential(commandActor('import')), true)
+  const client = clientAt(found.endpoint, order, context)
   return sendRecords(client, order, context).catch(async (cause: unknown) => {
     throw cause instanceof UnreachableError ? await inUse(error, folder, order, cause.message) : cause
   })
@@ -279,44 +275,9 @@ function unpackedName(source: string): string {
   return source.toLowerCase().replace(/\.gz$/, '')
 }
 
-/** Changes nothing in the folder. */
-async function planRecords(
-  folder: DataFolder,
-  drafts: readonly ImportedConfiguration[],
-  mode: ImportMode,
-): Promise<ImportPlan> {
-  const { index } = await readStore(folder, true, await readListedChanges(folder))
-  return planImport(drafts, mode, {
-    records: index.freeze(),
-    find: (name) => index.find(name),
-    lastId: index.lastId,
-  })
-}
-
-async function changeRecords(
-  folder: DataFolder,
-  drafts: readonly ImportedConfiguration[],
-  mode: ImportMode,
-  context: CommandContext,
-): Promise<ImportPlan> {
-  // Without what a server logs when it opens the store.
-  const log = { ...createLog('text', (line) => context.screen.write(line)), info: () => {} }
-  const trail = await openCommandTrail(context, folder)
-  try {
-    const store = await openConfigurationStore(folder, { mustExist: true, log, trail })
-    try {
-      const actor = commandActor('import')
-      const plan = await store.importAll(actor, drafts, mode)
-      await recordIfUnchanged(trail, actor, { import: { mode, ...countsOf(plan) } })
-      // The trail has shown why it cannot be written; the next start completes it.
-      await trail.sync().catch(() => {})
-      return plan
-    } finally {
-      await store.close()
-    }
-  } finally {
-    await trail.close().catch((error: unknown) => log.error('audit_not_written', { reason: String(error) }))
-  }
+/** A client on the owner's socket. */
+function clientAt(endpoint: Endpoint, { reason }: ImportOrder, { environment }: CommandContext): Client {
+  return createClient(endpoint, ownerCredential(commandActor('import', environment)), true, reason)
 }
 
 /**

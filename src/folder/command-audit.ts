@@ -3,11 +3,16 @@ import { type AuditTrail, openAuditTrail } from '../audit/audit-trail.ts'
 import type { DataPaths } from '../files/data-folder.ts'
 import { createLog } from '../log.ts'
 import type { CommandActor } from '../store/authorship.ts'
-import { systemAccount } from '../system-account.ts'
+import { sudoUserOf, systemAccount } from '../system-account.ts'
 
 /** Shows a failure. */
 interface Terminal {
   readonly screen: { write(text: string): unknown }
+}
+
+/** What a command was started with. */
+interface Started extends Terminal {
+  readonly environment: NodeJS.ProcessEnv
 }
 
 /**
@@ -16,7 +21,7 @@ interface Terminal {
  * @param command As typed, without names: "user add".
  */
 export async function recordCommand(
-  { screen }: Terminal,
+  { screen, environment }: Started,
   folder: DataPaths,
   event: AuditEvent,
   command: string,
@@ -24,7 +29,7 @@ export async function recordCommand(
 ): Promise<void> {
   try {
     const trail = await openCommandTrail({ screen }, folder)
-    await trail.record(event, commandActor(command), fields)
+    await trail.record(event, commandActor(command, environment), fields)
     await trail.close()
   } catch (error) {
     createLog('text', (line) => screen.write(line)).error('audit_not_written', { reason: String(error) })
@@ -38,7 +43,11 @@ export function openCommandTrail({ screen }: Terminal, folder: DataPaths): Promi
   return openAuditTrail(folder, log, Number.POSITIVE_INFINITY)
 }
 
-/** @param command As typed, without names: "user add". */
-export function commandActor(command: string): CommandActor {
-  return { command, by: systemAccount() }
+/**
+ * @param command As typed, without names: "user add".
+ * @param environment Its SUDO_USER counts.
+ */
+export function commandActor(command: string, environment: NodeJS.ProcessEnv): CommandActor {
+  const claimed = sudoUserOf(environment.SUDO_USER)
+  return { command, by: systemAccount(), ...(claimed === undefined ? {} : { via: { claimed } }) }
 }

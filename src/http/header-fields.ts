@@ -7,10 +7,14 @@ const entityTags = new RegExp(ENTITY_TAG, 'g')
 const listOfTags = new RegExp(String.raw`^[ \t,]*${ENTITY_TAG}(?:[ \t]*,[ \t,]*${ENTITY_TAG})*[ \t,]*$`)
 
 /**
- * By which a caller on the owner's socket says who it is, in percent-encoding: the system account, and the command as
- * typed, without names. Anywhere else they mean nothing.
+ * By which a caller on the owner's socket says who it is, in percent-encoding: the system account, the command as typed,
+ * without names, and who used `sudo` for it. Anywhere else they mean nothing.
  */
-export const ownerHeaders = { account: 'connbook-account', command: 'connbook-command' } as const
+export const ownerHeaders = {
+  account: 'connbook-account',
+  command: 'connbook-command',
+  claimed: 'connbook-sudo-user',
+} as const
 
 /** A host and an optional port (RFC 3986 section 3.2.2); may be empty (RFC 9112 section 3.2). */
 const AUTHORITY = /^(?:\[[\da-fA-F:.]{2,}\]|(?:[\w.~!$&'()*+,;=-]|%[\da-fA-F]{2})*)(?::\d*)?$/

@@ -28,6 +28,8 @@ export interface CommandPrincipal {
   readonly name: string
   /** Its words, without names: "user add". */
   readonly command: string
+  /** Who used `sudo` for it, as that says; nothing proves it. */
+  readonly claimed?: string
   readonly scope: Scope
   readonly grants?: undefined
 }

@@ -13,6 +13,11 @@ const who: Record<string, JsonSchema> = {
   by: { type: 'string', description: 'The name of the account; for a command, the system account.' },
   kind: { type: 'string', enum: ['user', 'client', 'command'] },
   command: { type: 'string', description: 'The words of a command.' },
+  via: object(
+    { claimed: { type: 'string' } },
+    { description: 'Who used `sudo` for a command, as that says; nothing proves it.' },
+  ),
+  reason: { type: 'string', description: 'Why, as the caller said.' },
 }
 const count: JsonSchema = { type: 'integer', minimum: 0 }
 

@@ -6,7 +6,6 @@ import { UNSTREAMED_BYTES_MAX } from '../limits.ts'
 import type { ResponseDescription } from '../openapi/operation.ts'
 import type { Scheduler } from '../scheduler.ts'
 import { accessOf } from '../store/access.ts'
-import { senderOf } from '../store/authorship.ts'
 import {
   type Configuration,
   parseConfigurationPatch,
@@ -33,6 +32,7 @@ import {
 import { PageMemory, pageKeyOf } from './page-memory.ts'
 import { nameInPath, preferWait } from './parameters.ts'
 import { refuseDryRun } from './query.ts'
+import { authorOf, reasonHeader } from './reason.ts'
 import { defineResource } from './resource.ts'
 import type { WaitingPolls } from './waiting-polls.ts'
 
@@ -48,7 +48,6 @@ const nameTaken: ResponseDescription = {
 export const configurations = defineResource({
   handlers: ({ store, basePath, scheduler, subscriptions }) =>
     configurationHandlers(store, basePath, scheduler, subscriptions.polls),
-  /** Its answers have URLs. */
   dependsOnBasePath: true,
   routes: [
     {
@@ -85,6 +84,7 @@ export const configurations = defineResource({
       operation: {
         id: 'addConfiguration',
         tag: 'configurations',
+        parameters: [reasonHeader],
         body: jsonBody('NewConfiguration'),
         answers: {
           200: {
@@ -131,7 +131,7 @@ export const configurations = defineResource({
         id: 'putConfiguration',
         tag: 'configurations',
         notes: 'With `If-None-Match: *` it only adds, with `If-Match` it only replaces.',
-        parameters: [nameInPath],
+        parameters: [nameInPath, reasonHeader],
         isConditional: true,
         body: jsonBody('ConfigurationReplacement'),
         answers: {
@@ -159,7 +159,7 @@ export const configurations = defineResource({
       operation: {
         id: 'modifyConfiguration',
         tag: 'configurations',
-        parameters: [nameInPath],
+        parameters: [nameInPath, reasonHeader],
         isConditional: true,
         body: jsonBody('ConfigurationPatch'),
         answers: {
@@ -184,7 +184,7 @@ export const configurations = defineResource({
       operation: {
         id: 'removeConfiguration',
         tag: 'configurations',
-        parameters: [nameInPath],
+        parameters: [nameInPath, reasonHeader],
         isConditional: true,
         answers: { 209: { description: 'Deleted.' } },
         problems: ['unknown_name', 'invalid_input'],
@@ -276,7 +276,7 @@ export function configurationHandlers(
     refuseDryRun(request.query)
     const draft = parseNewConfiguration(await readJsonObject(request))
     try {
-      const added = await store.add(senderOf(request), draft, request)
+      const added = await store.add(authorOf(request), draft, request)
       return only(added, { Location: collection + encodeURIComponent(added.name) })
     } catch (error) {
       return conflictOrThrow(error)
@@ -287,7 +287,7 @@ export function configurationHandlers(
     refuseDryRun(request.query)
     const draft = parseReplacement(await readJsonObject(request), name)
     try {
-      const { before, after } = await store.put(senderOf(request), draft, existence(request), request)
+      const { before, after } = await store.put(authorOf(request), draft, existence(request), request)
       if (before !== undefined) return only(after)
       return { ...only(after, { Location: collection + encodeURIComponent(name) }), status: 201 }
     } catch (error) {
@@ -299,7 +299,7 @@ export function configurationHandlers(
     refuseDryRun(request.query)
     const patch = parseConfigurationPatch(await readJsonObject(request))
     try {
-      const { after } = await store.modify(senderOf(request), name, patch, expectation(request), request)
+      const { after } = await store.modify(authorOf(request), name, patch, expectation(request), request)
       return only(after)
     } catch (error) {
       return conflictOrThrow(error)
@@ -309,7 +309,7 @@ export function configurationHandlers(
   async function remove(request: Request, name: string): Promise<Reply> {
     refuseDryRun(request.query)
     try {
-      await store.remove(senderOf(request), name, expectation(request), request)
+      await store.remove(authorOf(request), name, expectation(request), request)
     } catch (error) {
       throw asProblem(error)
     }

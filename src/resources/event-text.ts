@@ -85,11 +85,12 @@ export function commentText(id: string): string {
 
 /** The event of a change. @param lastTold As for `idOf`. */
 export function eventText(store: string, change: RecordChange, lastTold?: number): string {
-  const { before, after } = change
+  const { before, after, reason } = change
   const kind = before === undefined ? 'added' : after === undefined ? 'removed' : 'modified'
   const also = kind === 'modified' ? `,"before":${before?.json}` : ''
+  const why = reason === undefined ? '' : `,"reason":${JSON.stringify(reason)}`
   const record = (after ?? before)?.json
-  return `event: ${kind}\nid: ${idOf(store, change, lastTold)}\ndata: {"configuration":${record}${also}}\n\n`
+  return `event: ${kind}\nid: ${idOf(store, change, lastTold)}\ndata: {"configuration":${record}${also}${why}}\n\n`
 }
 
 /** What a stream is sent next. */

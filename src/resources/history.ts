@@ -46,7 +46,6 @@ const historyParameters: readonly Parameter[] = [
 export const history = defineResource({
   handlers: ({ store, histories, scheduler, basePath }) =>
     historyHandlers(store, histories, scheduler, basePath),
-  /** Its answers have URLs. */
   dependsOnBasePath: true,
   routes: [
     {

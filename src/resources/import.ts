@@ -40,7 +40,7 @@ import {
 import type { Body, Parameter } from '../openapi/operation.ts'
 import { refTo } from '../openapi/schemas.ts'
 import type { Scheduler } from '../scheduler.ts'
-import { importModes, senderOf } from '../store/authorship.ts'
+import { importModes } from '../store/authorship.ts'
 import type { ImportPlan } from '../store/bulk-change.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { countsOf } from '../store/import-plan.ts'
@@ -53,6 +53,7 @@ import { ImportSlot } from './import-slot.ts'
 import { CACHE_CONTROL } from './list-reply.ts'
 import { choice, filter } from './parameters.ts'
 import { checkQuery, chosenOf, parseQuery } from './query.ts'
+import { authorOf, reasonHeader } from './reason.ts'
 import { defineResource } from './resource.ts'
 
 /** Share of the other memory for the body of an import: what is made of it takes some times as much. */
@@ -79,6 +80,7 @@ const importParameters: readonly Parameter[] = [
   ),
   filter('user', 'The username for hosts of ssh-config without one.'),
   choice('skip', '`1` leaves out what cannot be kept of ssh-config; `warnings` names it.', ['0', '1']),
+  reasonHeader,
 ]
 
 function repeated(name: string, description: string): Parameter {
@@ -157,6 +159,7 @@ export function importHandlers(store: ConfigurationStore, audit: AuditTrail, sch
 
   async function importAll(request: Request): Promise<Reply> {
     const query = parseImportQuery(request)
+    const author = authorOf(request)
     const holds = conditionIn(request.headers)
     const expected = holds && ((tag: string) => holds(`"${tag}"`))
     const turn = await slot.take(callerKey(request), request.signal)
@@ -176,8 +179,8 @@ export function importHandlers(store: ConfigurationStore, audit: AuditTrail, sch
         request.checkAgain?.()
         return reply({ ...tried(plan), read, ...warnings }, plan)
       }
-      const done = await store.importAll(senderOf(request), drafts, mode, expected, request).catch(withLines)
-      await recordIfUnchanged(audit, senderOf(request), { import: { mode, ...countsOf(done) } })
+      const done = await store.importAll(author, drafts, mode, expected, request).catch(withLines)
+      await recordIfUnchanged(audit, author, { import: { mode, ...countsOf(done) } })
       return reply({ ...countsOf(done), ...warnings }, done)
     } catch (error) {
       throw error instanceof StaleListError ? new Problem(error.code, error.message) : error

@@ -6,7 +6,7 @@ import { conditionIn, parseMaxAffected } from '../http/header-fields.ts'
 import { callerKey, jsonReply, type Reply, type Request, readJsonObject } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import type { Parameter } from '../openapi/operation.ts'
-import { senderOf } from '../store/authorship.ts'
+import type { Actor } from '../store/authorship.ts'
 import type { BulkChange } from '../store/bulk-change.ts'
 import {
   type Configuration,
@@ -15,7 +15,7 @@ import {
 } from '../store/configuration.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { countMatched, filteredChange, TooManyAffectedError } from '../store/filtered-change.ts'
-import type { BulkOutcome } from '../store/record-changes.ts'
+import type { BulkOutcome, ExpectedTag } from '../store/record-changes.ts'
 import { matcherOf } from '../store/record-filter.ts'
 import { StaleListError } from '../store/refusals.ts'
 import { json, jsonBody } from './bodies.ts'
@@ -23,6 +23,7 @@ import { filterNames, formatFilter, parseFilter, repeatableFilterNames } from '.
 import { CACHE_CONTROL } from './list-reply.ts'
 import { choice, filterParameters, searchParameter } from './parameters.ts'
 import { parseQuery } from './query.ts'
+import { authorIn, reasonHeader } from './reason.ts'
 import { defineResource } from './resource.ts'
 
 /** Changes of many records that wait; one more is refused with 503. Only one is decided at a time. */
@@ -40,6 +41,7 @@ const parameters: readonly Parameter[] = [
     description: '`max-affected=N`: nothing is changed if the filters keep more than N records.',
     schema: { type: 'string', examples: ['max-affected=50'] },
   },
+  reasonHeader,
 ]
 
 const NOTES =
@@ -125,14 +127,14 @@ export function manyChangeHandlers(store: ConfigurationStore, audit: AuditTrail)
     const asked = parseAsked(request, faults)
     const holds = conditionIn(request.headers)
     const expected = holds && ((tag: string) => holds(`"${tag}"`))
-    const { matches, query, affectedMax, isTrial } = asked
+    const { matches, query, affectedMax, isTrial, author } = asked
     const bulk = filteredChange({ matches, query, patch, affectedMax })
     await queue.enter([callerKey(request)])
     try {
       request.signal.throwIfAborted()
       const done = isTrial
         ? await store.planTogether(bulk, expected, request)
-        : await make(request, bulk, expected)
+        : await make(request, author, bulk, expected)
       if (isTrial) request.checkAgain?.()
       const counts = countsOf(done, patch)
       return reply(
@@ -153,9 +155,9 @@ export function manyChangeHandlers(store: ConfigurationStore, audit: AuditTrail)
     }
   }
 
-  async function make(request: Request, bulk: BulkChange, expected?: (tag: string) => boolean) {
-    const done = await store.changeTogether(senderOf(request), bulk, expected, request)
-    await recordIfUnchanged(audit, senderOf(request), bulk.notesOf(done))
+  async function make(request: Request, author: Actor, bulk: BulkChange, expected?: ExpectedTag) {
+    const done = await store.changeTogether(author, bulk, expected, request)
+    await recordIfUnchanged(audit, author, bulk.notesOf(done))
     return done
   }
 }
@@ -166,10 +168,12 @@ interface Asked {
   readonly query: string
   readonly affectedMax: number | undefined
   readonly isTrial: boolean
+  readonly author: Actor
 }
 
 /** @param more Faults that were found already. @throws {InvalidInputError} naming all faults. */
-function parseAsked({ query: text, headers }: Request, more: readonly Fault[]): Asked {
+function parseAsked(request: Request, more: readonly Fault[]): Asked {
+  const { query: text, headers } = request
   const query = parseQuery(text, ['q', ...filterNames, 'all', 'dry_run'], repeatableFilterNames)
   const { values, lists, faults } = query
   for (const name of ['all', 'dry_run'] as const)
@@ -186,6 +190,7 @@ function parseAsked({ query: text, headers }: Request, more: readonly Fault[]): 
     faults.push({ field: 'Prefer', detail: 'must give max-affected once, as a plain decimal integer' })
   if (headers['if-none-match'] !== undefined)
     faults.push({ field: 'If-None-Match', detail: 'is not for a change of many records; use If-Match' })
+  const author = authorIn(request, faults)
   faults.push(...more)
   if (faults.length > 0 || affectedMax === 'faulty')
     throw new InvalidInputError('The change is not valid; nothing has changed', faults)
@@ -194,6 +199,7 @@ function parseAsked({ query: text, headers }: Request, more: readonly Fault[]): 
     query: filter === undefined ? 'all=1' : formatFilter(filter).slice(0, -1),
     affectedMax,
     isTrial: values.dry_run !== undefined,
+    author,
   }
 }
 

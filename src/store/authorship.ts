@@ -43,7 +43,7 @@ export interface ImportNote {
   readonly unchanged: number
 }
 
-const actorMembers = ['address', 'kind', 'by', 'command']
+const actorMembers = ['address', 'kind', 'by', 'command', 'via', 'reason']
 const noteMembers = ['mode', 'added', 'modified', 'removed', 'unchanged']
 const filteredNoteMembers = ['query', 'matched', 'modified', 'unchanged', 'changed', 'removed']
 
@@ -95,11 +95,32 @@ export class AuthorshipReader {
 function parseActor(stored: Record<string, unknown>, request: unknown): Actor {
   checkMembers(stored, actorMembers, 'an actor')
   const { command, address, kind, by } = stored
-  if (typeof command === 'string' && typeof by === 'string') return { command, by }
+  const why = whyIn(stored)
+  if (typeof command === 'string' && typeof by === 'string') return { command, by, ...viaIn(stored), ...why }
   if (typeof address !== 'string' || typeof request !== 'string') throw malformed()
-  if (kind === undefined && by === undefined) return { address, requestId: request }
+  if (kind === undefined && by === undefined) return { address, requestId: request, ...why }
   if ((kind !== 'user' && kind !== 'client') || typeof by !== 'string') throw malformed()
-  return { address, requestId: request, principal: { kind, name: by } }
+  return { address, requestId: request, principal: { kind, name: by }, ...why }
+}
+
+/** The reason that a stored actor gives. @throws {SyntaxError} */
+export function whyIn({ reason }: Readonly<Record<string, unknown>>): Pick<Sender, 'reason'> {
+  if (reason === undefined) return {}
+  if (typeof reason !== 'string') throw malformed()
+  return { reason }
+}
+
+/** Who is said to have run a stored command. @throws {SyntaxError} {NewerFormError} */
+export function viaIn({ via }: Readonly<Record<string, unknown>>): Pick<CommandActor, 'via'> {
+  if (via === undefined) return {}
+  if (!isObject(via) || typeof via.claimed !== 'string') throw malformed()
+  checkMembers(via, ['claimed'], 'the origin of a command')
+  return { via: { claimed: via.claimed } }
+}
+
+/** Whether an older connbook would drop something of an actor. */
+export function hasNewMembers(actor: Actor): boolean {
+  return actor.reason !== undefined || ('command' in actor && actor.via !== undefined)
 }
 
 /** The notes alone. */
@@ -158,8 +179,15 @@ function malformed(): SyntaxError {
 
 /** Whether two actors differ at most in the request. */
 function areAlike(one: Actor, other: Actor): boolean {
+  if (one.reason !== other.reason) return false
   if ('command' in one || 'command' in other)
-    return 'command' in one && 'command' in other && one.command === other.command && one.by === other.by
+    return (
+      'command' in one &&
+      'command' in other &&
+      one.command === other.command &&
+      one.by === other.by &&
+      one.via?.claimed === other.via?.claimed
+    )
   return (
     one.address === other.address &&
     one.principal?.kind === other.principal?.kind &&
@@ -168,8 +196,9 @@ function areAlike(one: Actor, other: Actor): boolean {
 }
 
 function withoutRequest(actor: Actor): object {
-  if ('command' in actor) return { command: actor.command, by: actor.by }
-  return { address: actor.address, kind: actor.principal?.kind, by: actor.principal?.name }
+  const { reason } = actor
+  if ('command' in actor) return { command: actor.command, by: actor.by, via: actor.via, reason }
+  return { address: actor.address, kind: actor.principal?.kind, by: actor.principal?.name, reason }
 }
 
 function requestOf(authorship: Authorship | undefined): string | undefined {
@@ -180,7 +209,12 @@ function requestOf(authorship: Authorship | undefined): string | undefined {
 /** Who makes a change: the sender of a request, or whoever ran a command. */
 export type Actor = Sender | CommandActor
 
-interface Sender {
+interface Reasoned {
+  /** Why, in the caller's words; only of changes of records. */
+  readonly reason?: string
+}
+
+interface Sender extends Reasoned {
   /** Without a port. Unknown of a change that another node has made. */
   readonly address?: string
   readonly requestId: string
@@ -188,26 +222,36 @@ interface Sender {
   readonly principal?: { readonly kind: 'user' | 'client'; readonly name: string }
 }
 
-export interface CommandActor {
+export interface CommandActor extends Reasoned {
   /** Its words, without names: "user add". */
   readonly command: string
   /** The system account that ran it. */
   readonly by: string
+  /** Who used `sudo` for it, as that says; nothing proves it. */
+  readonly via?: { readonly claimed: string }
 }
 
 /** A request, or whatever else names its sender. */
-interface Sent extends Omit<Sender, 'principal' | 'address'> {
+interface Sent extends Omit<Sender, 'principal' | 'address' | 'reason'> {
   readonly address: string
   readonly principal?:
     | NonNullable<Sender['principal']>
-    | { readonly kind: 'command'; readonly name: string; readonly command: string }
+    | {
+        readonly kind: 'command'
+        readonly name: string
+        readonly command: string
+        readonly claimed?: string | undefined
+      }
 }
 
 /** Who sent a request, without the request, which a waiting change must not keep in memory. */
 export function senderOf({ address, requestId, principal }: Sent): Actor {
   if (principal === undefined) return { address, requestId }
   const { kind, name } = principal
-  if (kind === 'command') return { command: principal.command, by: name }
+  if (kind === 'command') {
+    const { command, claimed } = principal
+    return { command, by: name, ...(claimed === undefined ? {} : { via: { claimed } }) }
+  }
   return { address, requestId, principal: { kind, name } }
 }
 

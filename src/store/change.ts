@@ -2,7 +2,13 @@ import { TooManyChangesError } from '../errors.ts'
 import { checkMembers, isObject } from '../json.ts'
 import { LINE_BYTES_MAX } from '../limits.ts'
 import type { LongWork } from '../scheduler.ts'
-import { type Authorship, AuthorshipReader, authorshipMembers, encodeAuthorship } from './authorship.ts'
+import {
+  type Authorship,
+  AuthorshipReader,
+  authorshipMembers,
+  encodeAuthorship,
+  hasNewMembers,
+} from './authorship.ts'
 import { Configuration, type NewConfiguration } from './configuration.ts'
 import { fieldNames, recordFields } from './fields.ts'
 import { areStoredLabels } from './labels.ts'
@@ -36,6 +42,10 @@ export function namesOf(change: Alteration): readonly string[] {
 export const CHANGE_VERSION = 2
 /** Form of those with labels, which an older connbook would drop. */
 export const LABELS_CHANGE_VERSION = 3
+/** Form of those that say why they were made, or who used `sudo`. */
+export const REASON_CHANGE_VERSION = 4
+/** The newest form that is known. */
+export const CHANGE_VERSION_MAX = REASON_CHANGE_VERSION
 
 const changeMembers = [
   ['add', ...authorshipMembers],
@@ -45,7 +55,8 @@ const changeMembers = [
 const recordMembers = ['id', ...fieldNames, 'labels']
 
 /** The form that a change has. */
-export function changeVersionOf(change: Alteration): number {
+export function changeVersionOf(change: Change): number {
+  if (change.authorship !== undefined && hasNewMembers(change.authorship.actor)) return REASON_CHANGE_VERSION
   if ('remove' in change) return CHANGE_VERSION
   const { labels } = 'add' in change ? change.add : change.modify
   return labels === undefined ? CHANGE_VERSION : LABELS_CHANGE_VERSION

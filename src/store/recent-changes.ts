@@ -26,6 +26,8 @@ export interface RecordChange extends Point {
   readonly before: Configuration | undefined
   /** Undefined for a record that was removed. */
   readonly after: Configuration | undefined
+  /** Why it was made, as the caller said. */
+  readonly reason?: string
 }
 
 /** Changes that became visible together, so that they share one tag. */
@@ -41,6 +43,7 @@ export interface Together {
 const DROPPED_SHARE = 8
 
 interface Kept extends RecordChange {
+  reason?: string
   /** Bytes in an event stream of all changes ever made, up to this one. */
   readonly bytesUpTo: number
   readonly memory: number
@@ -124,9 +127,15 @@ export class RecentChanges {
     this.#bytesUpTo += RECENT_CHANGE_BYTES + charactersOf(before) + charactersOf(after)
     // What it was after a change is still stored, or is what it was before a later one.
     const replaced = before === undefined ? 0 : heldMemory(amountOf(before))
-    const memory = RECENT_CHANGE_MEMORY_BYTES + replaced
+    const reason = change.authorship?.actor.reason
+    const reasonCharacters = reason?.length ?? 0
+    this.#bytesUpTo += reasonCharacters
+    const memory = RECENT_CHANGE_MEMORY_BYTES + replaced + reasonCharacters
     this.#memory += memory
-    this.#kept.push({ place, before, after, together, bytesUpTo: this.#bytesUpTo, memory })
+    const kept: Kept = { place, before, after, together, bytesUpTo: this.#bytesUpTo, memory }
+    // Only then, so that others take no memory for it.
+    if (reason !== undefined) kept.reason = reason
+    this.#kept.push(kept)
     this.#last = place
     this.#revision = revision
     while (this.count > this.#max || this.#memory > this.#bytesMax) this.#dropFirst()

@@ -50,6 +50,16 @@ describe('what a node says of its last batch', () => {
     assert.equal(entry.authorOf('other'), undefined)
   })
 
+  it('tells who used sudo, and why a change was made, alone and of an import', () => {
+    const command = { command: 'set', by: 'root', via: { claimed: 'alice' }, reason: 'ticket 4711' }
+    const other = { command: 'set', by: 'root' }
+    const entry = told([added('a', command), added('b', other)])
+    assert.deepEqual([entry.authorOf('a')?.actor, entry.authorOf('b')?.actor], [command, other])
+    assert.deepEqual(told([added('a', command)], true).authorOf('a')?.actor, command)
+    const principal = { requestId: 'r1', principal: admin, reason: 'é' }
+    assert.deepEqual(told([added('a', principal)]).authorOf('a')?.actor, principal)
+  })
+
   it('tells of an import its author and its counts once, for every name', () => {
     const note = { mode: 'merge', added: 2, modified: 0, removed: 0, unchanged: 1 } as const
     const authorship = { actor: sent('r1', admin), time: EARLIER }

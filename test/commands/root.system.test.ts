@@ -79,6 +79,11 @@ describe('root, in the folder of another account', {
     await run(folder, ['import', hosts])
     assert.match(await run(folder, ['get', 'web1']), /web1\.example\.net/)
     assert.match(await run(folder, ['history', 'web1']), /root/)
+    const words = ['set', 'web1', '--port', '2222', '--reason', 'ticket 4711', '--data', folder]
+    const changed = await runExecutable(words, { environment: { SUDO_USER: 'alice' } })
+    assert.equal(changed.code, 0, changed.stderr)
+    const told = await run(folder, ['history', '--limit', '1'])
+    assert.match(told, /\tmodified\tweb1\troot \(claims: alice\) \(set\)\t\{.*\}\tticket 4711\n$/)
     await run(folder, ['user', 'add', 'eve'])
     await run(folder, ['backup', join(root, 'backup.json')])
     const second = await runExecutable(['--port', '0', '--data', folder])

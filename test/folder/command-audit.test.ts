@@ -13,7 +13,12 @@ async function setUp(t: TestContext) {
   const folder = await temporaryFolder(t)
   const path = join(folder, 'audit.jsonl')
   const shown: string[] = []
-  return { folder, path, shown, context: { screen: { write: (text: string) => shown.push(text) } } }
+  return {
+    folder,
+    path,
+    shown,
+    context: { screen: { write: (text: string) => shown.push(text) }, environment: {} },
+  }
 }
 
 describe('recordCommand', () => {

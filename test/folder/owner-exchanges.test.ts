@@ -24,7 +24,12 @@ async function restore(folder: string, files: FileSystem): Promise<string> {
   const opened = await openDataFolder(folder, files)
   try {
     await withCredentialsLock(opened, () => replaceState(opened, state))
-    await recordCommand({ screen: { write: (text) => (said += text) } }, opened, 'restored', 'restore')
+    await recordCommand(
+      { screen: { write: (text) => (said += text) }, environment: {} },
+      opened,
+      'restored',
+      'restore',
+    )
   } finally {
     opened.release()
   }

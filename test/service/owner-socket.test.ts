@@ -96,6 +96,33 @@ describe("the owner's socket", { timeout: 300_000 }, () => {
     assert.deepEqual(namesIn(await asOwner(again)('GET', '/configurations/')), ['a', 'b'])
   })
 
+  it('keeps who used sudo beside the account in trail and history, and not in events', async (t) => {
+    const service = await start(t)
+    const claim = { 'Connbook-Account': 'root', 'Connbook-Command': 'set', 'Connbook-Sudo-User': 'alice' }
+    await asOwner(service, claim)('POST', '/configurations/', { body: draft('a') })
+    await asOwner(service, { ...claim, 'Connbook-Sudo-User': 'root' })('PATCH', '/configurations/a', {
+      body: { port: 23 },
+    })
+    const network = { Authorization: await service.bearer(), ...claim }
+    await service.call('/configurations/a', { method: 'DELETE', headers: network })
+    const told = JSON.parse((await asOwner(service)('GET', '/v1/history')).text)
+    const { history } = told as { history: { by: string; via?: object; command?: string }[] }
+    assert.deepEqual(
+      history.map(({ by, command, via }) => [by, command, via]),
+      [
+        ['script', undefined, undefined],
+        ['root', 'set', undefined],
+        ['root', 'set', { claimed: 'alice' }],
+      ],
+    )
+    await service.stop()
+    const [added] = await linesOf(service, 'configuration_added')
+    assert.deepEqual(added.via, { claimed: 'alice' })
+    const again = await start(t, { folder: service.folder.path, environment: {} })
+    const { text } = await asOwner(again)('GET', '/v1/history?limit=3')
+    assert.equal(text.split('alice').length - 1, 1)
+  })
+
   it('refuses names that are none', async (t) => {
     const service = await start(t)
     const { status, text } = await asOwner(service, { 'Connbook-Account': '%0a' })('GET', '/configurations/')

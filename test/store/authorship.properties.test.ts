@@ -4,18 +4,32 @@ import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { NewerFormError } from '../../src/errors.ts'
 import { type Actor, type Authorship, importModes } from '../../src/store/authorship.ts'
-import { type Change, ChangeReader, encodeChanges } from '../../src/store/change.ts'
+import {
+  CHANGE_VERSION,
+  type Change,
+  ChangeReader,
+  changeVersionOf,
+  encodeChanges,
+  REASON_CHANGE_VERSION,
+} from '../../src/store/change.ts'
 import { holdFor } from '../support/properties/hold-property.ts'
 import { anyText } from '../support/properties/texts.ts'
 
 const few = fc.constantFrom('a', 'b')
-const sender = fc.record({ address: few, requestId: fc.oneof(few, anyText) })
+const reason = fc.oneof(few, anyText)
+const sender = fc.record(
+  { address: few, requestId: fc.oneof(few, anyText), reason },
+  { requiredKeys: ['address', 'requestId'] },
+)
 const actor: fc.Arbitrary<Actor> = fc.oneof(
   sender,
   fc
     .tuple(sender, fc.constantFrom('user' as const, 'client' as const), fc.oneof(few, anyText))
     .map(([one, kind, name]) => ({ ...one, principal: { kind, name } })),
-  fc.record({ command: few, by: few }),
+  fc.record(
+    { command: few, by: few, via: fc.record({ claimed: few }), reason },
+    { requiredKeys: ['command', 'by'] },
+  ),
 )
 const note = fc.record({
   mode: fc.constantFrom(...importModes),
@@ -72,6 +86,14 @@ describe('the authorship of changes', () => {
     )
   })
 
+  it('has a newer form with a reason or a claim, so that an older connbook refuses it', () => {
+    const command = { command: 'set', by: 'root' }
+    const formOf = (one: Actor) => changeVersionOf({ remove: 'a', authorship: { actor: one, time: 't' } })
+    assert.equal(formOf(command), CHANGE_VERSION)
+    assert.equal(formOf({ ...command, via: { claimed: 'alice' } }), REASON_CHANGE_VERSION)
+    assert.equal(formOf({ address: 'a', requestId: 'r', reason: 'why' }), REASON_CHANGE_VERSION)
+  })
+
   it('that is incomplete or of another type is refused', () => {
     for (const wrong of [
       { actor: 'a' },
@@ -79,6 +101,9 @@ describe('the authorship of changes', () => {
       { actor: { address: 'a', kind: 'user' } },
       { actor: { address: 'a', kind: 'root', by: 'b' } },
       { actor: { command: 'import' } },
+      { actor: { ...stored.actor, reason: 1 } },
+      { actor: { command: 'import', by: 'root', via: 'alice' } },
+      { actor: { command: 'import', by: 'root', via: {} } },
       { request: 1 },
       { time: 1 },
       { import: 1 },
@@ -103,6 +128,7 @@ describe('the authorship of changes', () => {
   it('with a member that is not known is of a newer connbook', () => {
     for (const newer of [
       { actor: { ...stored.actor, role: 'x' } },
+      { actor: { command: 'import', by: 'root', via: { claimed: 'alice', proved: true } } },
       { import: { mode: 'merge', added: 0, modified: 0, removed: 0, unchanged: 0, labels: 1 } },
       { reason: 'x' },
     ])

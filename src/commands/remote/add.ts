@@ -25,7 +25,7 @@ export const addCommand = defineCommand({
   notes: [
     'TARGET is USER@HOST:PORT, read as ssh reads a hop. Without a port it is 22, and without a user your own account.',
   ],
-  flags: [...clientFlags, ...fieldFlags],
+  flags: [...clientFlags, ...fieldFlags, 'reason'],
   exitCodes: { ...clientExitCodes, 4: 'the name is taken; nothing has changed' },
   async run(input, context) {
     const {

@@ -40,7 +40,7 @@ export const clientFlags = ['server', 'data', 'authority', 'plain', 'noRetry'] a
 
 interface ClientInput {
   /** `etcd` is of commands that also read a cluster. */
-  readonly options: Pick<Options, (typeof clientFlags)[number]> & Partial<Pick<Options, 'etcd'>>
+  readonly options: Pick<Options, (typeof clientFlags)[number]> & Partial<Pick<Options, 'etcd' | 'reason'>>
   readonly given: CommandInput['given']
 }
 
@@ -138,11 +138,16 @@ async function createChosen(
   scope?: Scope,
 ): Promise<Client> {
   if (chosen.isOwners === true)
-    return createClient(chosen.endpoint, ownerCredential(commandActor(command)), !options.noRetry)
+    return createClient(
+      chosen.endpoint,
+      ownerCredential(commandActor(command, environment)),
+      !options.noRetry,
+      options.reason,
+    )
   const { credential, login } = await chooseCredential(chosen, environment, logins, !options.noRetry, scope)
   const endpoint = withAuthority(chosen.endpoint, options.authority ?? login?.authorities)
   checkPrivate(endpoint, credential, options.plain || login?.isPlain === true)
-  return createClient(endpoint, credential, !options.noRetry)
+  return createClient(endpoint, credential, !options.noRetry, options.reason)
 }
 
 /**

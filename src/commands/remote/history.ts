@@ -44,7 +44,8 @@ export const historyCommand = defineCommand({
       )
     const { style, print, screen } = context
     const seen = style.isTerminal ? escapeHidden : (text: string) => text
-    const headings = ['TIME', 'EVENT', ...(name === undefined ? ['NAME'] : []), 'BY', 'CHANGED']
+    const why = entries.some(({ reason }) => reason !== undefined) ? ['REASON'] : []
+    const headings = ['TIME', 'EVENT', ...(name === undefined ? ['NAME'] : []), 'BY', 'CHANGED', ...why]
     const rows = entries.map((entry) => cellsOf(entry, name === undefined).map(seen))
     const text = options.json
       ? entries.map((entry) => seen(JSON.stringify(entry)))
@@ -90,24 +91,31 @@ interface Entry {
   readonly command?: string
   readonly changed?: unknown
   readonly record?: unknown
+  readonly via?: unknown
+  readonly reason?: string
 }
 
 function isEntry(input: unknown): input is Entry {
   if (!isObject(input)) return false
-  const { time, event, name = '', by = '', command = '' } = input
-  return [time, event, name, by, command].every((member) => typeof member === 'string')
+  const { time, event, name = '', by = '', command = '', reason = '' } = input
+  return [time, event, name, by, command, reason].every((member) => typeof member === 'string')
 }
 
 /** @param isNamed Whether the name is a cell, too. */
 function cellsOf(entry: Entry, isNamed: boolean): string[] {
-  const { time, event, name = '', by = '', command } = entry
-  const who = command === undefined ? by : `${by} (${command})`
+  const { time, event, name = '', by = '', command, via, reason } = entry
+  const claims = isObject(via) ? [` (claims: ${via.claimed})`] : []
+  const who = [by, ...claims, ...(command === undefined ? [] : [` (${command})`])].join('')
   const what = event.startsWith('configurations_') ? countsOf(entry) : (entry.changed ?? entry.record)
-  const cells = [who, what === undefined ? '' : JSON.stringify(what)]
+  const cells = [
+    who,
+    what === undefined ? '' : JSON.stringify(what),
+    ...(reason === undefined ? [] : [reason]),
+  ]
   return [time, event.replace(/^configurations?_/, ''), ...(isNamed ? [name] : []), ...cells]
 }
 
 /** What an entry says of a change of many, besides who made it and when. */
-function countsOf({ time, event, by, kind, command, ...counts }: Entry): object {
+function countsOf({ time, event, by, kind, command, via, reason, ...counts }: Entry): object {
   return counts
 }

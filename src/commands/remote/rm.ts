@@ -28,7 +28,7 @@ export const rmCommand = defineCommand({
   ],
   server: 'running',
   notes: [NAMES_NOTE, WHERE_NOTE],
-  flags: [...clientFlags, 'ifMatch', ...manyFlags],
+  flags: [...clientFlags, 'ifMatch', ...manyFlags, 'reason'],
   exitCodes: changeExitCodes,
   async run(input, context) {
     const { options, operands } = input

@@ -24,7 +24,7 @@ export const setCommand = defineCommand({
   summary: 'change a record, or many; what is not given stays as it is',
   examples: [
     ['connbook set web1 --port 2222 --label env=prod', ''],
-    ['connbook set web1 --name web2', ''],
+    ['connbook set web1 --name web2 --reason "ticket 4711"', ''],
     ['connbook set web1 web2 --label env=prod', ''],
     ['connbook set --where label=env=test --port 2222', ''],
     ['connbook set web1 --create --hostname 192.0.2.10 --port 22 --username deploy', ''],
@@ -35,7 +35,16 @@ export const setCommand = defineCommand({
     NAMES_NOTE,
     WHERE_NOTE,
   ],
-  flags: [...clientFlags, ...fieldFlags, 'newName', ...removalFlags, 'create', 'ifMatch', ...manyFlags],
+  flags: [
+    ...clientFlags,
+    ...fieldFlags,
+    'newName',
+    ...removalFlags,
+    'create',
+    'ifMatch',
+    ...manyFlags,
+    'reason',
+  ],
   exitCodes: changeExitCodes,
   async run(input, context) {
     const { options, operands } = input

@@ -6,7 +6,7 @@ import { createJournalFile, openJournalFile } from '../../journal/journal-file.t
 import { UNLISTED_AT_ONCE_MAX } from '../../limits.ts'
 import type { Log } from '../../log.ts'
 import { Scheduler } from '../../scheduler.ts'
-import { LABELS_CHANGE_VERSION, stateVersionOf } from '../../store/change.ts'
+import { CHANGE_VERSION_MAX, stateVersionOf } from '../../store/change.ts'
 import type { Configuration } from '../../store/configuration.ts'
 import type { ConfigurationIndex } from '../../store/configuration-index.ts'
 import { ConfigurationStore } from '../../store/configuration-store.ts'
@@ -126,7 +126,7 @@ async function createJournal(folder: DataPaths, store: string, index: Configurat
   const path = folder.file(dataFiles.journal)
   const start = { store, after: index.revision, version: stateVersionOf(index) }
   await createJournalFile(path, start, folder.files)
-  const file = await openJournalFile(path, folder.files, 'r+', LABELS_CHANGE_VERSION)
+  const file = await openJournalFile(path, folder.files, 'r+', CHANGE_VERSION_MAX)
   if (file === undefined) throw new DamagedFileError(path, 0, 'the file vanished', 'start again')
   return { file, end: await file.read(() => {}) }
 }

@@ -11,7 +11,7 @@ import { forEachLine } from '../../files/lines.ts'
 import { type Frame, parseFrame } from '../../journal/frame.ts'
 import { type JournalHeader, readJournalHeader } from '../../journal/journal-reader.ts'
 import { isObject, parseJson } from '../../json.ts'
-import { type Change, ChangeReader, LABELS_CHANGE_VERSION } from '../../store/change.ts'
+import { CHANGE_VERSION_MAX, type Change, ChangeReader } from '../../store/change.ts'
 
 /** Above it, a number is damage; leaves room for the next ids and revisions. */
 const STORED_NUMBER_MAX = 10 ** 15
@@ -65,7 +65,7 @@ export async function salvageJournal(path: string, files: FileSystem): Promise<S
 
 async function findHeader(path: string, file: OpenFile): Promise<JournalHeader | undefined> {
   try {
-    return await readJournalHeader(path, file, LABELS_CHANGE_VERSION)
+    return await readJournalHeader(path, file, CHANGE_VERSION_MAX)
   } catch (error) {
     if (error instanceof DamagedFileError && !(error.cause instanceof NewerFormError)) return undefined
     throw error

@@ -97,6 +97,28 @@ describe('connbook history', { timeout: 300_000 }, () => {
     })
   })
 
+  it('shows why, and who used sudo', async (t) => {
+    const { run, see } = await openServer(t, [web1])
+    const reason = 'ticket 4711: "é"'
+    assert.equal((await run(['set', 'web1', '--port', '23', '--reason', reason])).code, 0)
+    assert.equal((await run(['rm', '--where', 'all=1', '--yes', '--reason', 'gone'])).code, 0)
+    const { stdout } = await run(['history'])
+    const [removed = '', modified = '', added = ''] = stdout.split('\n')
+    assert.ok(removed.endsWith('\tgone'), removed)
+    assert.ok(modified.endsWith(`\t${reason}`), modified)
+    assert.equal(added.split('\t').length, 5)
+    const seen = await see(['history', 'web1'], { environment: { NO_COLOR: '1' } })
+    assert.match(seen.stdout, /CHANGED +REASON\n/)
+    for (const bad of ['x'.repeat(256), 'a\nb'])
+      assert.equal((await run(['rm', 'web1', '--reason', bad])).code, 2)
+    const entry = { time: '2026-01-01T00:00:00.000Z', event: 'configuration_deleted', name: 'a' }
+    const via = { kind: 'command', by: 'root', command: 'rm', via: { claimed: 'alice' } }
+    const body = { history: [{ ...entry, ...via }], since: entry.time }
+    const home = await openHome(t, { CONNBOOK_SERVER: await serveJson(t, 200, body) })
+    const told = await home.run(['history'])
+    assert.equal(told.stdout, '2026-01-01T00:00:00.000Z\tdeleted\ta\troot (claims: alice) (rm)\t\n')
+  })
+
   it('refuses what does not go together, before it calls', async (t) => {
     const { run } = await openHome(t, { CONNBOOK_SERVER: 'http://127.0.0.1:1' })
     for (const flags of [
