@@ -77,7 +77,7 @@ export class PastRecords {
     const present = known === undefined ? this.#find(id) : known.record
     if (present === undefined || !isObject(changed)) return UNKNOWN
     const after = changedTo(present, changed, 'after')
-    const before = after && changedTo(after, changed, 'before')
+    const before = after && recordBefore(after, changed)
     if (before === undefined) return UNKNOWN
     const gaps = after === present ? (known?.gaps ?? 0) : NEVER
     this.#keep(before, gaps)
@@ -117,6 +117,19 @@ function recordOf(input: unknown): Configuration | undefined {
     // Of a newer connbook.
     return undefined
   }
+}
+
+/**
+ * The record as it was before a modification.
+ *
+ * @param changed As a history has it.
+ * @returns Undefined if that is not readable.
+ */
+export function recordBefore(
+  record: Configuration,
+  changed: Readonly<Record<string, unknown>>,
+): Configuration | undefined {
+  return changedTo(record, changed, 'before')
 }
 
 /** The record with one side of what a line says that changed; undefined if that is not readable. */

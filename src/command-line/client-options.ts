@@ -209,6 +209,19 @@ export const clientOptionSpecs = {
     help: 'only changes that this account made; for commands on the server, this system account',
     parse: parseAccount,
   },
+  to: {
+    flag: '--to',
+    placeholder: 'TIME',
+    help: 'as it was at this time: RFC 3339, or 7d, 12h, 30m ago',
+    parse: parseTime,
+  },
+  steps: {
+    flag: '--steps',
+    placeholder: 'COUNT',
+    help: `how many changes to undo, from 1 to ${HISTORY_ENTRIES_MAX}`,
+    otherwise: '1',
+    parse: parseSteps,
+  },
   reason: {
     flag: '--reason',
     placeholder: 'TEXT',
@@ -304,6 +317,13 @@ export function parseReason(text: string): string | undefined {
   if (text !== '' && checkText(text, REASON_CHARACTERS_MAX) !== undefined)
     throw new RangeError(`at most ${REASON_CHARACTERS_MAX} characters, and no control characters`)
   return text === '' ? undefined : text
+}
+
+export function parseSteps(text: string): number {
+  const count = /^[1-9]\d{0,2}$/.test(text) ? Number(text) : 0
+  if (count < 1 || count > HISTORY_ENTRIES_MAX)
+    throw new RangeError(`a number from 1 to ${HISTORY_ENTRIES_MAX}`)
+  return count
 }
 
 /** @returns The text: the server knows best what time it is. */

@@ -19,6 +19,7 @@ import { getCommand } from './remote/get.ts'
 import { historyCommand } from './remote/history.ts'
 import { loginCommand, logoutCommand, whoamiCommand } from './remote/login.ts'
 import { lsCommand } from './remote/ls.ts'
+import { revertCommand } from './remote/revert.ts'
 import { rmCommand } from './remote/rm.ts'
 import { setCommand } from './remote/set.ts'
 import { sshCommand } from './remote/ssh.ts'
@@ -35,6 +36,7 @@ export const commands: readonly Command[] = [
   addCommand,
   setCommand,
   rmCommand,
+  revertCommand,
   sshCommand,
   watchCommand,
   historyCommand,

@@ -66,6 +66,7 @@ const calls: Record<string, readonly [words: string, stdout: RegExp, stderr: Reg
   ls: ['ls b', /^b\tb\.example\t23\tu\n$/, /^$/],
   ssh: ['ssh --print b', /^ssh -p 23 -l u b\.example\n$/, /^$/],
   history: ['history b --limit 1', /\tmodified\tadmin\t/, /^$/],
+  revert: ['revert b --yes', /^$/, /^Put "b" back at http:/],
   rm: ['rm b', /^$/, /^Deleted "b" at http:/],
   logout: ['logout', /^$/, /^Logged out at http:/],
 }

@@ -15,6 +15,7 @@ const operands: Record<string, readonly string[]> = {
   add: ['a', '--hostname', 'h', '--port', '1', '--username', 'u'],
   set: ['a', '--port', '1'],
   rm: ['a'],
+  revert: ['a', '--yes'],
   ssh: ['a'],
   history: ['a'],
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { runCommand } from '../../support/command.ts'
 import type { Finished } from '../../support/executable.ts'
 import { type Ask, createClient } from '../../support/http-client.ts'
@@ -60,6 +61,15 @@ export async function openServerOfHosts(t: Lifetime, records: number): Promise<C
   const body = `name,hostname,port,username\n${rows.join('')}`
   assert.equal((await server.ask('POST', '/v1/import?format=csv', { body })).status, 200)
   return server
+}
+
+/** Standard input that is a terminal on which this is typed at each question. @param before Runs first. */
+export function typing(answer: string, before: () => Promise<void> = async () => {}) {
+  async function* typed() {
+    await before()
+    yield Buffer.from(answer)
+  }
+  return { openInput: () => Object.assign(Readable.from(typed()), { isTTY: true }) }
 }
 
 /** What the examples have in their books. */

@@ -3,11 +3,10 @@ import '../../support/light-argon2.ts'
 import assert from 'node:assert/strict'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Readable } from 'node:stream'
 import { describe, it, type TestContext } from 'node:test'
 import { namesIn, recordsIn } from '../../support/http-client.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
-import { openHome, openServer, web1 } from './client-home.ts'
+import { openHome, openServer, typing, web1 } from './client-home.ts'
 import { problemOf, serveJson, serveOther } from './other-server.ts'
 
 const staging = (name: string, port = 22) => ({ ...web1, name, port, labels: { env: 'staging' } })
@@ -19,15 +18,6 @@ async function open(t: TestContext) {
   const ports = async () =>
     recordsIn(await server.ask('GET', '/configurations/')).map(({ name, port }) => `${name} ${port}`)
   return { ...server, tag, ports }
-}
-
-/** Standard input that is a terminal on which this is typed at each question. @param before Runs first. */
-function typing(answer: string, before: () => Promise<void> = async () => {}) {
-  async function* typed() {
-    await before()
-    yield Buffer.from(answer)
-  }
-  return { openInput: () => Object.assign(Readable.from(typed()), { isTTY: true }) }
 }
 
 describe('connbook set --where', { timeout: 300_000 }, () => {
