@@ -1,6 +1,6 @@
 import { constants } from 'node:fs'
 import { ifPresent } from '../errors.ts'
-import { auditFiles, type DataPaths } from '../files/data-folder.ts'
+import { auditFiles, type DataPaths, dataFiles } from '../files/data-folder.ts'
 import type { OpenFile } from '../files/file-system.ts'
 import { isObject, parseJson } from '../json.ts'
 import { parseListTag } from '../store/list-tag.ts'
@@ -54,7 +54,8 @@ export async function scanTrail(folder: DataPaths, search: TrailSearch, turn: Tu
   const buffer = Buffer.allocUnsafe(TRAIL_PIECE_BYTES)
   const seen = new Set<string>()
   // A rotation meanwhile gives files later names, so that one may come again, but none is missed.
-  for (const name of auditFiles) {
+  // What a restore has put before the trail is older than all of it.
+  for (const name of [...auditFiles, dataFiles.history]) {
     const file = await ifPresent(folder.files.open(folder.file(name), READ))
     if (file === undefined) continue
     try {

@@ -128,6 +128,10 @@ const commandOptionSpecs = {
     flag: '--dry-run',
     help: 'show what would change, and change nothing',
   },
+  withHistory: {
+    flag: '--with-history',
+    help: 'take along the history of the records',
+  },
   live: {
     flag: '--live',
     help: 'ask only whether the process is alive (/healthz), not whether it is ready (/readyz)',

@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { clusterExitCodes, DAMAGED, defineCommand } from '../command-line/command.ts'
 import { type Options, type PlaceFlag, placeFlags } from '../command-line/options.ts'
 import { type Print, shown } from '../command-line/output.ts'
+import { UsageError } from '../errors.ts'
 import type { DataPaths } from '../files/data-folder.ts'
 import { CANNOT_KEEP, checkTarget, keepBackupTime, takeBackup, writeToFile } from '../folder/backup.ts'
 import { type Backup, describeBackup, writeBackup } from '../folder/backup-document.ts'
@@ -25,9 +26,13 @@ export const backupCommand = defineCommand({
     ['connbook backup backup.json', 'replaces an older backup'],
     ['connbook backup - | gzip > backup.json.gz', ''],
     ['connbook backup backup.json --etcd URL', 'of a cluster'],
+    ['connbook backup backup.json --with-history', 'who did what, too'],
   ],
-  notes: ['With --etcd it saves what a cluster holds at one moment, beside its nodes.'],
-  flags: placeFlags,
+  notes: [
+    'With --etcd it saves what a cluster holds at one moment, beside its nodes.',
+    'With --with-history it takes along the history of the records, without addresses and logins. An older connbook refuses such a backup.',
+  ],
+  flags: [...placeFlags, 'withHistory'],
   exitCodes: { ...clusterExitCodes, 0: 'the backup is complete', 65: DAMAGED },
   async run({ options, operands: [target = ''] }, { print, screen }) {
     using source = await openSource(options)
@@ -58,10 +63,15 @@ interface BackupSource extends Disposable {
   take(): Promise<Backup>
 }
 
-async function openSource(options: Pick<Options, PlaceFlag>): Promise<BackupSource> {
+async function openSource(options: Pick<Options, PlaceFlag | 'withHistory'>): Promise<BackupSource> {
+  const { withHistory, etcd } = options
+  if (withHistory && etcd !== undefined)
+    throw new UsageError(
+      '--with-history is for a data folder, not for --etcd: each node has a history of its own',
+    )
   const cluster = usedCluster(options)
   if (cluster !== undefined) return { ...cluster, folder: undefined, take: () => cluster.takeBackup() }
   const folder = await getUsedFolder(options.data)
-  const take = () => readBetweenRestores(folder, () => takeBackup(folder))
+  const take = () => readBetweenRestores(folder, () => takeBackup(folder, withHistory))
   return { place: folder.path, folder, take, [Symbol.dispose]() {} }
 }

@@ -65,7 +65,11 @@ async function restoreToCluster(backup: Backup, cluster: UsedCluster, path: stri
   if (await isNodeFolder(folder))
     await recordCommand(context, folder, 'restored', 'restore', { as_of: backup.createdAt })
   const line = `Restored ${describeBackup(backup)} to ${cluster.place}, as they were at ${backup.createdAt}\n`
-  await shown(context.print(line), 'show what was done', '; the restore is complete')
+  const leftOut =
+    backup.history === undefined
+      ? ''
+      : 'The history of the backup is left out: each node of a cluster has its own\n'
+  await shown(context.print(line + leftOut), 'show what was done', '; the restore is complete')
 }
 
 async function restore(backup: Backup, path: string, context: CommandContext) {
@@ -82,6 +86,9 @@ async function restore(backup: Backup, path: string, context: CommandContext) {
     `Restored ${describeBackup(backup)} to ${folder.path}, as they were at ${backup.createdAt}`,
     ...(aside === undefined ? [] : [`What was there before is in ${aside}`]),
     'Every session and token has ended',
+    backup.history === undefined
+      ? 'The history begins anew: the backup has none; see connbook help history'
+      : 'The history goes on from that of the backup',
   ]
   const printing = context.print(`${lines.join('\n')}\n`)
   await shown(printing, 'show what was done', '; the restore is complete')

@@ -27,6 +27,7 @@ export const dataFiles = {
   accounts: 'accounts.json',
   accountsLock: '.accounts-lock',
   clock: 'clock.json',
+  history: 'history.jsonl',
   initialCredentials: 'initial-credentials.json',
   journal: 'journal.jsonl',
   journalOld: 'journal.old.jsonl',
@@ -42,6 +43,7 @@ export const dataFiles = {
 const ownersFiles = [
   'audit.jsonl',
   dataFiles.clock,
+  dataFiles.history,
   dataFiles.journal,
   dataFiles.journalOld,
   dataFiles.lastBackup,

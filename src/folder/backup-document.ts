@@ -8,6 +8,7 @@ import { loadRecordDocument, type StateHeader, writeRecordDocument } from '../st
 import type { Configuration } from '../store/configuration.ts'
 import { ConfigurationIndex } from '../store/configuration-index.ts'
 import { counted } from '../text.ts'
+import { isKeptEntry, type KeptEntry } from './kept-history.ts'
 
 /** What a backup keeps of a data folder: not the signing keys, so that it cannot be used to forge sessions. */
 export interface Backup extends StateHeader {
@@ -16,15 +17,19 @@ export interface Backup extends StateHeader {
   readonly accounts: Accounts
   /** By rising id. */
   readonly records: Iterable<Configuration>
+  /** By rising revision; undefined if it was not taken along. */
+  readonly history?: readonly KeptEntry[]
 }
 
 /** Version of a backup with accounts that an older connbook must refuse. */
 const NEWER_ACCOUNTS_VERSION = 3
+/** Version of a backup with a history, which an older connbook would drop. */
+const HISTORY_VERSION = 4
 
 const backupKind = {
   format: 'connbook backup',
   version: 1,
-  versionMax: NEWER_ACCOUNTS_VERSION,
+  versionMax: HISTORY_VERSION,
   members: ['createdAt', 'accounts'],
   advice: 'use another backup',
 }
@@ -32,18 +37,22 @@ const backupKind = {
 /** How every backup begins. */
 export const BACKUP_START = `{"format":"${backupKind.format}",`
 
-/** "3 records and 2 accounts". */
-export function describeBackup({ count, accounts }: Backup): string {
-  return `${counted(count, 'record')} and ${counted(accounts.users.length + accounts.clients.length, 'account')}`
+/** "3 records and 2 accounts, with a history of 9 changes". */
+export function describeBackup({ count, accounts, history }: Backup): string {
+  const held = `${counted(count, 'record')} and ${counted(accounts.users.length + accounts.clients.length, 'account')}`
+  return history === undefined ? held : `${held}, with a history of ${counted(history.length, 'change')}`
 }
 
 /** @param write Must resolve when more may be written. */
 export function writeBackup(
-  { records, createdAt, accounts, ...header }: Backup,
+  { records, createdAt, accounts, history, ...header }: Backup,
   write: (text: string) => Promise<void>,
 ): Promise<void> {
-  const version = needNewerForm(accounts) ? NEWER_ACCOUNTS_VERSION : backupKind.version
-  return writeRecordDocument({ ...backupKind, version }, header, { createdAt, accounts }, records, write)
+  const plain = needNewerForm(accounts) ? NEWER_ACCOUNTS_VERSION : backupKind.version
+  const version = history === undefined ? plain : HISTORY_VERSION
+  const appendix = history?.values().map((entry) => JSON.stringify(entry))
+  const members = { createdAt, accounts }
+  return writeRecordDocument({ ...backupKind, version }, header, members, records, write, appendix)
 }
 
 /**
@@ -64,17 +73,20 @@ export async function readBackup(
   const file = createSequentialFile(readInputBytes({ source, what, context, files, ifFolder }))
   try {
     const index = new ConfigurationIndex()
+    const more: unknown[] = []
     const { members, store, revision, lastId, count, hasLabels } = await loadRecordDocument(
       backupKind,
       path,
       file,
       index,
+      (line) => more.push(line),
     )
     try {
       const accounts = parseAccounts(members.accounts)
       const createdAt = String(members.createdAt)
       const records = index.slice(0, count)
-      return { store, revision, lastId, count, hasLabels, createdAt, accounts, records }
+      const history = members.version === HISTORY_VERSION ? { history: more.filter(isKeptEntry) } : {}
+      return { store, revision, lastId, count, hasLabels, createdAt, accounts, records, ...history }
     } catch (error) {
       throw inFile(path, 0, error, backupKind.advice)
     }

@@ -12,6 +12,7 @@ import { LINE_BYTES_MAX } from '../limits.ts'
 import { type Family, gauge } from '../metrics/family.ts'
 import { readStore } from '../storage/file/file-storage.ts'
 import { BACKUP_START, type Backup, writeBackup } from './backup-document.ts'
+import { readKeptHistory } from './kept-history.ts'
 import { noData } from './used-folder.ts'
 
 /** They are one line of the backup, and no longer line can be read back. */
@@ -27,16 +28,22 @@ export class BackupFailedError extends ConnbookError {
 /**
  * Takes a backup of a folder, whether or not a server runs on it.
  *
+ * @param withHistory Whether it takes along what the history tells.
+ *
  * @throws {DamagedFileError} if the folder is damaged. @throws {FolderRefusedError} if it is not one of connbook.
  * @throws {BackupFailedError} if it has too many accounts.
  */
-export async function takeBackup(folder: DataPaths): Promise<Backup> {
+export async function takeBackup(folder: DataPaths, withHistory = false): Promise<Backup> {
   const listed = await readListedChanges(folder)
   const { store, index } = await readStore(folder, true, listed)
   const accounts = await accountsDocument(folder).read()
   if (accounts === undefined || store === undefined) throw noData(folder.path)
   checkAccounts(accounts, folder.path, 'copy the folder of the stopped server')
+  const history = withHistory
+    ? { history: await readKeptHistory(folder, { store, revision: index.revision }) }
+    : {}
   return {
+    ...history,
     store,
     revision: index.revision,
     lastId: index.lastId,

@@ -7,6 +7,7 @@ import { ConnbookError, systemCode } from '../errors.ts'
 import { type DataPaths, dataPaths, stateFiles } from '../files/data-folder.ts'
 import { finishReplacement, prepareReplacement } from '../files/folder-replacement.ts'
 import { createStore, type FirstRecords } from '../storage/file/file-storage.ts'
+import { type KeptEntry, writeKeptHistory } from './kept-history.ts'
 
 /** The new files could not be written; the folder is as it was. */
 export class RestoreFailedError extends ConnbookError {
@@ -21,6 +22,8 @@ export class RestoreIncompleteError extends ConnbookError {
 /** What a folder is to hold; a backup has it, too. */
 export interface NewState extends FirstRecords {
   readonly accounts: Accounts
+  /** What goes before the history that begins now; nothing if absent. */
+  readonly history?: readonly KeptEntry[]
 }
 
 const words = {
@@ -47,7 +50,8 @@ export async function replaceState(
   })
   try {
     const paths = dataPaths(replacement.path, files)
-    await createStore(paths, state)
+    const store = await createStore(paths, state)
+    if (state.history !== undefined) await writeKeptHistory(paths, store, state.history)
     await createRevocations(paths)
     await createKeys(paths)
     if (Object.keys(initialCredentials).length > 0) await writeInitialCredentials(paths, initialCredentials)

@@ -11,6 +11,8 @@ import type { ConfigurationIndex } from '../store/configuration-index.ts'
 export const SNAPSHOT_SLICE_RECORDS = 500
 export const SNAPSHOT_SLICE_CHARACTERS = 512 * 1024
 
+/** Between the records and the lines behind them, of which the last is `null`. */
+const APPENDIX_START = '],"history":['
 const CLOSING_BRACKET = 0x5d
 const COMMA = 0x2c
 
@@ -56,6 +58,7 @@ export interface DocumentStart extends StateHeader {
  *
  * @param records By rising id.
  * @param write Resolves when more may be written.
+ * @param appendix More lines of JSON, behind the records.
  * @throws {Error} if a record has labels, and the header says that none has.
  */
 export async function writeRecordDocument(
@@ -64,6 +67,7 @@ export async function writeRecordDocument(
   members: Readonly<Record<string, unknown>>,
   records: Iterable<Configuration>,
   write: (text: string) => Promise<void>,
+  appendix?: Iterable<string>,
 ): Promise<void> {
   const version = hasLabels ? Math.max(LABELS_VERSION, plainVersion) : plainVersion
   let crc = 0
@@ -88,11 +92,18 @@ export async function writeRecordDocument(
     }
   }
   if (slice !== '') await writeCovered(slice)
+  if (appendix !== undefined) {
+    await writeCovered(APPENDIX_START)
+    for (const line of appendix) await writeCovered(`\n${line},`)
+    await writeCovered('\nnull\n')
+  }
   await write(`],"checksum":"${hex(crc)}"}\n`)
 }
 
 /**
  * Visits each record, by rising id, with the bytes of its JSON. The records are verified only once this has resolved.
+ *
+ * @param visitMore Gets each line behind the records; there must be none if it is absent.
  *
  * @throws {DamagedFileError} with the offset of the damage.
  */
@@ -101,6 +112,7 @@ export async function readRecordDocument(
   path: string,
   file: Pick<SequentialFile, 'read' | 'stat'>,
   visit: (record: Configuration, jsonBytes: number) => void,
+  visitMore?: (line: unknown) => void,
 ): Promise<DocumentStart> {
   const damage = (offset: number, reason: string) => new DamagedFileError(path, offset, reason, advice)
   const found: { start?: Omit<DocumentStart, 'size'>; isClosed: boolean; newer?: Error } = { isClosed: false }
@@ -108,6 +120,7 @@ export async function readRecordDocument(
   let lastId = 0
   let records = 0
   let hasLabels = false
+  let isBehind = false
 
   await forEachLine(file, (line, offset, isWhole) => {
     if (!isWhole) throw damage(offset, 'the file was cut')
@@ -116,11 +129,14 @@ export async function readRecordDocument(
       if (offset === 0) {
         found.start = parseStart(line)
         checkMembers(found.start.members, [...headerMembers, ...ownMembers], 'the header')
+      } else if (visitMore !== undefined && !isBehind && line.toString('latin1') === APPENDIX_START) {
+        isBehind = true
       } else if (line[0] === CLOSING_BRACKET) {
         if (line.toString('latin1') !== `],"checksum":"${hex(crc)}"}`)
           throw damage(offset, 'the checksum differs')
         found.isClosed = true
-      } else if (found.start !== undefined) {
+      } else if (isBehind) visitMore?.(parseJson(line.toString('utf8', 0, jsonBytesOf(line))))
+      else if (found.start !== undefined) {
         const record = parseStoredRecord(parseJson(line.toString('utf8', 0, jsonBytesOf(line))))
         if (record === undefined || record.id <= lastId) throw damage(offset, 'the line is no record')
         visit(record, jsonBytesOf(line))
@@ -150,8 +166,7 @@ export async function readRecordDocument(
     if (isNewerVersion(members.version, versionMax))
       throw new NewerFormError(`${format} version ${members.version}`, versionMax)
     const { store, revision, lastId, count, version: found } = members
-    if (found !== version && found !== LABELS_VERSION && found !== versionMax)
-      throw damage(0, `the first line is not a ${format} header`)
+    if (!isCount(found) || found < version) throw damage(0, `the first line is not a ${format} header`)
     if (typeof store !== 'string' || !isCount(revision) || !isCount(lastId) || !isCount(count))
       throw damage(0, 'the header is not complete')
     return { store, revision, lastId, count, hasLabels: found === LABELS_VERSION, members }
@@ -164,13 +179,15 @@ export async function loadRecordDocument(
   path: string,
   file: Pick<SequentialFile, 'read' | 'stat'>,
   index: ConfigurationIndex,
+  visitMore?: (line: unknown) => void,
 ): Promise<DocumentStart> {
   const records: Configuration[] = []
   let jsonBytes = 0
-  const start = await readRecordDocument(kind, path, file, (record, bytes) => {
+  const take = (record: Configuration, bytes: number) => {
     records.push(record)
     jsonBytes += bytes
-  })
+  }
+  const start = await readRecordDocument(kind, path, file, take, visitMore)
   try {
     index.load(records, jsonBytes, start.revision, start.lastId)
     return start

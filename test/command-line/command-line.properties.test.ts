@@ -433,6 +433,7 @@ const rows: { readonly [One in Name]: Row } = {
   live: { flag: '--live', variable: 'CONNBOOK_LIVE', isOfCommand: true, ...onOrOff },
   yes: { flag: '--yes', variable: 'CONNBOOK_YES', isOfCommand: true, ...onOrOff },
   socket: { flag: '--socket', variable: 'CONNBOOK_SOCKET', isOfCommand: true, ...onOrOff },
+  withHistory: { flag: '--with-history', variable: 'CONNBOOK_WITH_HISTORY', isOfCommand: true, ...onOrOff },
 }
 const names = Object.keys(rows) as Name[]
 const defaults = Object.fromEntries(names.map((name) => [name, rows[name].fallback]))

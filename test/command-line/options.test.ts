@@ -37,6 +37,7 @@ const rows: {
     | 'secretStdin'
     | 'live'
     | 'socket'
+    | 'withHistory'
     | 'format'
     | 'output'
     | 'write'

@@ -64,7 +64,11 @@ describe('connbook restore', { timeout: 300_000 }, () => {
       lines[1] ?? '',
       /^What was there before is in .+\/data\/before-restore-\d{8}T\d{6}Z-[0-9a-f]{6}$/,
     )
-    assert.deepEqual(lines.slice(2), ['Every session and token has ended', ''])
+    assert.deepEqual(lines.slice(2), [
+      'Every session and token has ended',
+      'The history begins anew: the backup has none; see connbook help history',
+      '',
+    ])
   })
 
   it('leaves only private files', async (t) => {
@@ -238,11 +242,11 @@ describe('connbook restore', { timeout: 300_000 }, () => {
       /the first line is not a connbook backup header at byte 0; use another backup/,
     ],
     'is of a later version': [
-      reseal(backupText.replace('"version":3', '"version":4')),
-      /version 4 is unknown to this program, which reads 3, at byte 0; use the connbook that wrote it, or a newer one/,
+      reseal(backupText.replace('"version":3', '"version":5')),
+      /version 5 is unknown to this program, which reads 4, at byte 0; use the connbook that wrote it, or a newer one/,
     ],
     'claims a later version because of damage': [
-      backupText.replace('"version":3', '"version":4'),
+      backupText.replace('"version":3', '"version":5'),
       /the checksum differs at byte \d+; use another backup/,
     ],
     'has an unknown member': [

@@ -37,14 +37,17 @@ export interface FirstRecords extends Omit<StateHeader, 'store'> {
 /**
  * Makes a store where none is, with a new id: its next revisions may have been used before, and id and revision together
  * make the entity tags of lists.
+ *
+ * @returns The id.
  */
-export async function createStore(folder: DataPaths, first: FirstRecords): Promise<void> {
+export async function createStore(folder: DataPaths, first: FirstRecords): Promise<string> {
   const { records, revision, lastId, count, hasLabels } = first
   const store = createStoreId()
   const header = { store, revision, lastId, count, hasLabels }
   await writeSnapshot(folder.file(dataFiles.snapshot), header, records, folder.files)
   const start = { store, after: revision, version: stateVersionOf({ hasLabels }) }
   await createJournalFile(folder.file(dataFiles.journal), start, folder.files)
+  return store
 }
 
 /**
