@@ -112,14 +112,16 @@ export class CsvColumns {
       fields[field.name] = text === '' && !field.isRequired ? null : field.parse(text)
     }
     if (this.#labelsAt === -1 && this.#labels.length === 0) return { line, fields }
-    const patch = new Map(this.#labels.map(([key, at]) => [key, values[at] || null]))
-    if (this.#labelsAt === -1) return { line, fields, labelsPatch: Object.fromEntries(patch) }
+    const patch: { [key: string]: string | null } = {}
+    for (const [key, at] of this.#labels) patch[key] = values[at] || null
+    if (this.#labelsAt === -1) return { line, fields, labelsPatch: patch }
     let detail: string | undefined
     const labels = parseLabelCell(values[this.#labelsAt] ?? '', (found) => {
       detail ??= found
     })
     if (detail !== undefined) return { line, fault: { field: 'labels', detail, ...namedBy(fields) } }
-    const set = [...Object.entries(labels).filter(([key]) => !patch.has(key)), ...patch]
+    const others = Object.entries(labels).filter(([key]) => !Object.hasOwn(patch, key))
+    const set = [...others, ...Object.entries(patch)]
     fields.labels = Object.fromEntries(set.filter(([, value]) => value !== null))
     return { line, fields }
   }
