@@ -82,6 +82,7 @@ async function follow(
   wanted: WantedExport,
   { environment, screen }: CommandContext,
 ) {
+  using interruption = abortOnSignals()
   const { output = '-', run } = options
   if (isStandardOutput(output) || (await isStream(output, CANNOT_WRITE)))
     throw new UsageError('--follow keeps a file: give --output FILE')
@@ -91,7 +92,6 @@ async function follow(
   const server = await findFollowedServer({ options, given }, { environment }, 'export')
   const say = (text: string) => void screen.write(`connbook: ${text}\n`)
   const command = run === undefined ? undefined : new FollowedCommand(() => startShell(run, environment), say)
-  using interruption = abortOnSignals()
   const file = { server, wanted, path: output, what: CANNOT_WRITE, command }
   await followExport(file, screen, interruption.signal)
 }

@@ -68,7 +68,7 @@ class Refresher {
   readonly #signal: AbortSignal
   /** Of the records that the file shows, or that cannot be expressed; undefined if it must be written. */
   #tag: string | undefined
-  /** The file as it was left. */
+  /** The file as it was left; undefined before the first time. */
   #written: string | undefined
   #lastMs = 0
   #isFirst = true
@@ -167,8 +167,8 @@ class Refresher {
   }
 }
 
-/** Differs after any change of the file; undefined if it is not there. */
-async function identityOf(path: string): Promise<string | undefined> {
-  const found = await ifReachable(stat(path))
-  return found && `${found.dev}:${found.ino}:${found.size}:${found.mtimeMs}`
+/** Differs after any change of the file; '' if it is not there, or cannot be looked at. */
+async function identityOf(path: string): Promise<string> {
+  const found = await stat(path).catch(() => undefined)
+  return found === undefined ? '' : `${found.dev}:${found.ino}:${found.size}:${found.mtimeMs}`
 }

@@ -106,7 +106,9 @@ export async function writeToFile(
 export async function isInside(folder: string, path: string): Promise<boolean> {
   const above = await ifReachable(realpath(dirname(path)))
   if (above === undefined) return false
-  const way = relative(await realpath(folder), above)
+  const root = await ifReachable(realpath(folder))
+  if (root === undefined) return false
+  const way = relative(root, above)
   return way.split(sep)[0] !== '..' && !isAbsolute(way)
 }
 

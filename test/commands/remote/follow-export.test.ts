@@ -198,6 +198,25 @@ describe('connbook export --follow', { timeout: 300_000 }, () => {
     )
   })
 
+  it('waits for a server whose folder is not there yet', async (t) => {
+    const folder = join(await temporaryFolder(t), 'data')
+    const { options, given } = parseCommandLine(['--data', folder], {}, clientFlags)
+    const followed = await follow(
+      t,
+      await findFollowedServer({ options, given }, { environment: {} }, 'export'),
+    )
+    const ended = followed.begin()
+    await eventually('it is said', () => followed.stderr().includes('tried again'))
+    await start(t, { folder })
+    await eventually('it is written', () => followed.writes.length === 1)
+    followed.stop()
+    await ended
+    assert.match(
+      followed.stderr(),
+      /^connbook: Cannot call [^\n]+; it is tried again\nExported from [^\n]+ as csv; it is kept fresh\n$/,
+    )
+  })
+
   it('puts the file back after it, or its folder, has gone or was changed', async (t) => {
     const { service } = await openServer(t, [web1])
     const followed = await follow(t, await serverOf(service))
