@@ -4,18 +4,10 @@ import { importFormatNames } from '../exchange/import-reader.ts'
 import { type OptionSpec, type ParsedOptions, parsePath } from '../service/option-values.ts'
 import { serverOptionSpecs } from '../service/server-options.ts'
 import { importModes } from '../store/authorship.ts'
-import { formatGrant, readGrant } from '../store/grants.ts'
 import { clientOptionSpecs } from './client-options.ts'
 
 const importable: readonly string[] = importFormatNames
 const onlyExported = exportFormatNames.filter((name) => !importable.includes(name))
-
-/** @returns It in its one form. @throws {RangeError} with what it must be, if it is not valid. */
-function parseGrant(text: string): string {
-  const grant = readGrant(text)
-  if (typeof grant === 'string') throw new RangeError(`a grant, but it ${grant}`)
-  return formatGrant(grant)
-}
 
 const commandOptionSpecs = {
   readOnly: {
@@ -35,7 +27,6 @@ const commandOptionSpecs = {
     placeholder: 'GRANT',
     help: "only these records: read or write, or one with filters, 'write?prefix=a/'; may be repeated",
     isList: true,
-    parse: parseGrant,
   },
   noGrants: {
     flag: '--no-grants',

@@ -7,8 +7,7 @@ import { readPassword } from '../command-line/terminal.ts'
 import type { TerminalStyle } from '../command-line/terminal-style.ts'
 import { UsageError } from '../errors.ts'
 import type { ScopeWord } from '../http/scope.ts'
-import { GRANTS_MAX } from '../limits.ts'
-import { parseGrants } from '../store/grants.ts'
+import { readGrants } from '../store/grants.ts'
 
 // What the commands for accounts read and print, wherever the accounts are.
 
@@ -66,12 +65,15 @@ export function rightsToSet(kind: AccountKind, options: RightsFlags): AskedRight
   )
 }
 
-/** @throws {UsageError} for both flags, or too many grants. */
+/** @throws {UsageError} for both flags, or naming each grant that is not valid. */
 function grantsAsked({ grant, noGrants }: RightsFlags): readonly string[] | null | undefined {
   if (noGrants && grant.length > 0) throw new UsageError('Give --grant or --no-grants, not both')
   if (noGrants) return null
-  if (grant.length > GRANTS_MAX) throw new UsageError(`Give --grant at most ${GRANTS_MAX} times`)
-  return grant.length === 0 ? undefined : parseGrants(grant)
+  if (grant.length === 0) return undefined
+  const faults: string[] = []
+  const grants = readGrants(grant, (detail) => faults.push(detail))
+  if (grants === undefined) throw new UsageError(`Cannot use --grant: ${faults.join('; ')}`)
+  return grants
 }
 
 /** What has become of the rights of an account, to complete "User … ". */

@@ -88,9 +88,9 @@ export function openFormDialog(
   }
 
   function explanationOf(error: unknown): readonly Child[] {
-    const holder =
-      error instanceof Refusal && error.status === 409 ? configurationsIn(error.body)[0] : undefined
-    if (holder === undefined) return [explain(error)]
+    if (!(error instanceof Refusal) || error.status !== 409) return [explain(error)]
+    const [holder] = configurationsIn(error.body)
+    if (holder === undefined) return ['Another record has the name, and this account does not see it.']
     return [
       'Another record has the name: ',
       ...inShort(holder),

@@ -86,6 +86,23 @@ export function describeGrants(grants: readonly string[]): string {
     .join('; ')
 }
 
+/** What a new record needs for the only grant to change some; nothing if there are several. */
+export function draftGranted(grants: readonly string[] = []): {
+  name?: string
+  labels?: Record<string, string>
+} {
+  const [only, ...others] = grants.map(parseGrant).filter(({ right }) => right === 'write')
+  if (only === undefined || others.length > 0) return {}
+  const labels = only.labels.flatMap((text) => {
+    const [, key, value] = /^([^=!]+)=(.*)$/s.exec(text) ?? []
+    return key === undefined || value === undefined ? [] : [[key, value] as const]
+  })
+  return {
+    ...(only.prefix === '' ? {} : { name: only.prefix }),
+    ...(labels.length === 0 ? {} : { labels: Object.fromEntries(labels) }),
+  }
+}
+
 function parseGrant(text: string): Grant {
   const [right, query = ''] = text.split('?', 2)
   const filters = new URLSearchParams(query)

@@ -12,6 +12,7 @@ import {
 import { ask } from './dialog.ts'
 import { type Child, element } from './element.ts'
 import { type FormDialog, openFormDialog } from './form-dialog.ts'
+import { draftGranted } from './grant-rows.ts'
 import { PresentRecord } from './present-record.ts'
 import { type Draft, type FormValues, RecordForm } from './record-form.ts'
 import { shown } from './shown-text.ts'
@@ -27,7 +28,8 @@ export function openNewRecord(
   draft: Partial<Draft> = {},
   added: (configuration: Configuration) => void = () => {},
 ): void {
-  openFormDialog(app, 'Add a record', new RecordForm(draft, suggestedBy(app)), (values) =>
+  const granted = draftGranted(app.session.caller?.grants)
+  openFormDialog(app, 'Add a record', new RecordForm({ ...granted, ...draft }, suggestedBy(app)), (values) =>
     add(app, values, added),
   )
 }

@@ -6,6 +6,8 @@ import { stored } from './stored.ts'
 export interface Caller {
   readonly account: string
   readonly scope: string
+  /** Absent for an account that sees all records. */
+  readonly grants?: readonly string[]
 }
 
 /**

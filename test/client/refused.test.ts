@@ -46,11 +46,16 @@ describe('a refusal', () => {
   })
 
   it('says which record has the name, as far as the answer does', () => {
-    for (const body of ['', 'null', '[]', { configurations: [] }, { configurations: ['x'] }]) {
+    for (const body of ['', 'null', '[]', { configurations: 'x' }]) {
       const error = refusal(409, body)
       assert.ok(error instanceof RefusedError)
       assert.deepEqual([error.message, error.problem], ['unix:/s answers 409', 'name_taken'])
     }
+    const unseen = refusal(409, { configurations: [] })
+    assert.equal(
+      unseen.message,
+      'The name is taken by a record that this account does not see; choose another name',
+    )
   })
 
   it('says that an answer does not come from a connbook', () => {

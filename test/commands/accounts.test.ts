@@ -118,7 +118,10 @@ describe('user and client', () => {
       2,
       /Write it as: connbook user set NAME --read-only, or/,
     ],
-    'user add eve --grant reed': [2, /--grant.*must be a grant, but it must be read or write/],
+    'user add eve --grant reed': [
+      2,
+      /^connbook: Cannot use --grant: "reed" must be read or write, or one of these with/,
+    ],
     'user add eve --read-only --admin': [2, /^connbook: Give --read-only or --admin, not both$/],
     'user add eve --read-write': [2, /Unknown flag "--read-write"/],
     'user add eve --secret-stdin': [2, /Unknown flag "--secret-stdin"/],

@@ -132,6 +132,36 @@ describe('accounts in the console', { skip: noChromium }, () => {
     assert.equal(await grantsNow(), undefined)
   })
 
+  it('with one grant to change records, have a form filled with what that asks for', async (t) => {
+    const { server, ask } = await openAccounts(t)
+    const limited = { username: 'limited', password: 'a good password' }
+    await ask('POST', '/v1/users/', {
+      body: {
+        name: 'limited',
+        password: limited.password,
+        grants: ['read', 'write?prefix=a%2F&label=team=a'],
+      },
+    })
+    const page = await openConsole(t, { server, expected: { statuses: [403] } })
+    await logIn(page, limited.username, limited.password)
+    await page.getByRole('button', { name: 'Add', exact: true }).click()
+    const dialog = page.getByRole('dialog', { name: 'Add a record' })
+    assert.equal(await dialog.getByRole('textbox', { name: 'Name', exact: true }).inputValue(), 'a/')
+    await dialog.getByRole('textbox', { name: 'Name', exact: true }).fill('b/new')
+    await dialog.getByRole('textbox', { name: 'Hostname', exact: true }).fill('host')
+    await dialog.getByRole('textbox', { name: 'Username', exact: true }).fill('ops')
+    await dialog.getByRole('textbox', { name: 'Port', exact: true }).fill('22')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.getByText('This account may change only records').waitFor()
+    await dialog.getByRole('textbox', { name: 'Name', exact: true }).fill('a/new')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    const added = await ask('GET', '/configurations/a%2Fnew')
+    assert.deepEqual(added.json<{ configurations: { labels?: object }[] }>().configurations[0]?.labels, {
+      team: 'a',
+    })
+  })
+
   it('are not in the menu of others, and say so when the right has gone', async (t) => {
     const { page, server } = await openAccounts(t, [403])
     const link = page.getByRole('link', { name: 'Accounts' })
