@@ -1,5 +1,5 @@
 import type { Change } from './address.ts'
-import { explain, Refusal, tagIn } from './api.ts'
+import { type ApiResponse, explain, Refusal, tagIn } from './api.ts'
 import type { App } from './app.ts'
 import { isSame } from './changes.ts'
 import type { Configuration } from './configuration.ts'
@@ -17,16 +17,19 @@ export interface Made {
   readonly after: readonly Configuration[] | undefined
 }
 
+type Known = ReadonlyMap<string | number, readonly Configuration[]>
+
 /** Takes back the last change of many records, as long as nobody has changed one of them since. */
 export class Undo {
   readonly #app: App
   #made: Made | undefined
+  #known: Known = new Map()
   readonly #button = button('Undo', () => void this.#undo())
 
   constructor(app: App) {
     this.#app = app
     app.live.listen((change) => {
-      if (this.#made === undefined || !isLater(change, this.#made)) return
+      if (this.#made === undefined || !isLater(change, this.#known)) return
       this.#withdraw()
       app.notices.say(TOO_LATE)
     })
@@ -35,6 +38,7 @@ export class Undo {
   /** Offers it, and says what was done. */
   offer(made: Made, ...done: readonly Child[]): void {
     this.#made = made
+    this.#known = knownOf(made)
     this.#button.disabled = false
     this.#app.notices.offer([...done, ' ', this.#button], () => {
       this.#made = undefined
@@ -73,8 +77,10 @@ export class Undo {
   async #send({ before, after }: Made, sends = 1): Promise<boolean> {
     // As they should be now: if that would change nothing, nobody has changed one.
     const trial = await this.#sendImport('&dry_run=1', after ?? before)
-    const { added, unchanged } = JSON.parse(trial.text) as { added: number; unchanged: number }
-    if ((after === undefined ? added : unchanged) !== before.length) return false
+    const { added, unchanged } = countsIn(trial)
+    // The answer to an earlier try may have been lost.
+    if ((after === undefined ? added : unchanged) !== before.length)
+      return countsIn(await this.#sendImport('&dry_run=1', before)).unchanged === before.length
     try {
       await this.#sendImport('', before, { 'If-Match': tagIn(trial) })
       return true
@@ -95,12 +101,23 @@ export class Undo {
   }
 }
 
-/** Whether it is another change than the one that was made, of one of its records or of one that has their name now. */
-function isLater({ kind, configuration: now }: Change, { before, after }: Made): boolean {
-  const then = before.find(({ id }) => id === now.id)
-  if (after === undefined)
-    return then === undefined && kind !== 'removed' && before.some(({ name }) => name === now.name)
-  if (then === undefined || kind === 'removed') return then !== undefined
-  // What came before the change may be heard of after it.
-  return ![then, ...after].some((one) => one.id === now.id && isSame(one, now))
+/** What an import has done, or would do. */
+function countsIn({ text }: ApiResponse): { readonly added: number; readonly unchanged: number } {
+  return JSON.parse(text)
+}
+
+/** How each record was and is, by id; of those that were deleted, by name. */
+function knownOf({ before, after }: Made): Known {
+  return after === undefined
+    ? Map.groupBy(before, ({ name }) => name)
+    : Map.groupBy([...before, ...after], ({ id }) => id)
+}
+
+/** Whether it is neither the change that was made, nor one before it, nor what undoes it. */
+function isLater({ kind, configuration: now }: Change, known: Known): boolean {
+  const ofName = known.get(now.name)
+  if (ofName !== undefined)
+    return kind !== 'removed' && ofName.every((one) => one.id !== now.id && !isSame(one, now))
+  const ofId = known.get(now.id)
+  return ofId !== undefined && (kind === 'removed' || !ofId.some((one) => isSame(one, now)))
 }
