@@ -181,8 +181,9 @@ export async function openAuditTrail(
       if (changes !== undefined) {
         const tag = listTag(store, after === undefined ? revision + changes - 1 : revision)
         const [event, fields] = wholeOf(authorship)
-        addChange(() => auditLine(time, event, actor, { tag, ...fields }))
         unlisted = changes > IMPORT_AUDITED_RECORDS_MAX ? changes : 0
+        const gap = unlisted > 0 && after !== undefined ? { follows: after } : {}
+        addChange(() => auditLine(time, event, actor, { tag, ...gap, ...fields }))
       }
       if (unlisted > 0) unlisted -= 1
       else addChange(() => changeLine(change, authorship, placeOf(store, revision, after), before))

@@ -151,7 +151,10 @@ function createLineScan(search: TrailSearch, listed: ListedRanges) {
     const { revision } = parsed
     const isChange = typeof line.event === 'string' && line.event.startsWith('configuration_')
     const counted = search.takesCounts && isOfMany(line) ? countUnlisted(line) : 0
-    listed.add(revisionBefore(line, isChange ? revision - 1 : revision - counted), revision, line.time)
+    // In a cluster, changes that are only counted share a revision, and say which one they follow on.
+    const follows = typeof line.follows === 'number' ? line.follows : revision - counted
+    const before = counted > 0 ? Math.min(follows, revision) : revision
+    listed.add(revisionBefore(line, isChange ? revision - 1 : before), revision, line.time)
     if (isChange || counted > 0) search.take(line, revision, end - tag)
   }
 }

@@ -81,6 +81,18 @@ describe('the history in a trail', () => {
     assert.deepEqual(await read(1, 34), { times: [at(34), at(7)], since: at(30) })
   })
 
+  it('of all is without a gap where counted changes of a cluster say which change they follow on', async (t) => {
+    const counted = (more: object) => line(5_000, 'configurations_imported', { added: 1_001, ...more })
+    const sinceOf = async (more: object) => {
+      const { histories } = await trailOf(t, [started(20), counted(more)])
+      const asked = { store: STORE, revision: 5_000 }
+      return (await histories.readAll(asked, { limit: 9 }, () => undefined, atOnce)).since
+    }
+    assert.equal(await sinceOf({ follows: 20 }), at(20))
+    assert.equal(await sinceOf({ follows: 4_000 }), at(5_000))
+    assert.equal(await sinceOf({}), at(5_000))
+  })
+
   it('is not confused by a label that looks like a tag', async (t) => {
     const record = { id: 1, name: 'a', labels: { tag: `${STORE}-2`, id: '5' } }
     const { read } = await trailOf(t, [started(0), line(1, 'configuration_added', { record }), added(3, 5)])

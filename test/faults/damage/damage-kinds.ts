@@ -127,7 +127,7 @@ export function newerVersion(bytes: Buffer): Buffer {
     const records = /^.*\n(?=\],"checksum":")/s.exec(newer)?.[0]
     return Buffer.from(records === undefined ? newer : sealRecords(records))
   }
-  const frame = encodeFrame(0, Number(header[1]), header[2].replace(/"journal":\d/, '"journal":4'))
+  const frame = encodeFrame(0, Number(header[1]), header[2].replace(/"journal":\d/, '"journal":5'))
   return splice(bytes, 0, header[0].length, frame.bytes)
 }
 
