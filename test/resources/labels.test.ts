@@ -115,7 +115,7 @@ describe('labels over HTTP', async () => {
       })
       assert.deepEqual(
         [refused.status, JSON.parse(refused.text).errors],
-        [400, [{ field: 'labels', detail: 'must be at most 32; these are 33', name: 'full' }]],
+        [400, [{ line: 1, field: 'labels', detail: 'must be at most 32; these are 33', name: 'full' }]],
       )
     }
     assert.equal((await ask('GET', collection)).headers.etag, headers.etag)
