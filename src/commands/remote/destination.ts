@@ -1,7 +1,6 @@
 import { UsageError } from '../../errors.ts'
-import { PORT_MAX, PORT_MIN, USERNAME_CHARACTERS_MAX } from '../../limits.ts'
-import { systemAccount } from '../../system-account.ts'
-import { checkText } from '../../text.ts'
+import { PORT_MAX, PORT_MIN } from '../../limits.ts'
+import { sudoUserOf, systemAccount } from '../../system-account.ts'
 
 /** Where a connection goes, as `USER@HOST:PORT` says it. */
 export interface Destination {
@@ -49,8 +48,9 @@ function parsePort(text: string, refused: (why: string) => UsageError): number {
  *
  * @returns Undefined if the system has no name for it.
  */
-export function callersAccount({ SUDO_USER: caller = '' }: NodeJS.ProcessEnv): string | undefined {
-  if (caller !== 'root' && checkText(caller, USERNAME_CHARACTERS_MAX) === undefined) return caller
+export function callersAccount(environment: NodeJS.ProcessEnv): string | undefined {
+  const caller = sudoUserOf(environment.SUDO_USER)
+  if (caller !== undefined) return caller
   const account = systemAccount()
   return account.startsWith('uid ') ? undefined : account
 }

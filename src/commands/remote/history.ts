@@ -9,6 +9,7 @@ import { isObject } from '../../json.ts'
 import { HISTORY_ENTRIES_MAX } from '../../limits.ts'
 import { escapeHidden } from '../../text.ts'
 import { clientFlags, connect } from './connect.ts'
+import { withNearNames } from './given-names.ts'
 import { explainFaults } from './record-fields.ts'
 import { parseWhere } from './where.ts'
 
@@ -36,7 +37,8 @@ export const historyCommand = defineCommand({
     } = input
     const path = name === undefined ? pathOfAll(options) : pathOf(name, options)
     const client = await connect(input, context, 'history')
-    const answered = await explainFaults(client.askJson({ method: 'GET', path }))
+    const asked = explainFaults(client.askJson({ method: 'GET', path }))
+    const answered = await (name === undefined ? asked : withNearNames(client, name, asked))
     const { history: entries, since } = isObject(answered) ? answered : {}
     if (!Array.isArray(entries) || !entries.every(isEntry))
       throw new OtherAnswerError(

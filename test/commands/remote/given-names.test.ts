@@ -98,7 +98,7 @@ describe('commands that take names', { timeout: 300_000 }, () => {
 
   it('name what may have been meant by a name that is not there', async (t) => {
     const { run } = await openServer(t, [web1, web2, { ...web1, name: 'prod-web-3\u202e' }, db1])
-    for (const words of [['get'], ['set', '--port', '1'], ['rm'], ['ssh', '--print']]) {
+    for (const words of [['get'], ['set', '--port', '1'], ['rm'], ['ssh', '--print'], ['history']]) {
       const { code, stderr } = await run([...words, 'wbe1'])
       assert.equal(code, 3)
       assert.match(stderr, /"wbe1"[^\n]*; did you mean "web1"\?\n$/)
