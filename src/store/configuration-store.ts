@@ -166,9 +166,9 @@ export class ConfigurationStore {
    */
   add(actor: Actor, draft: NewConfiguration, asker?: Asker): Promise<Configuration> {
     return this.#changes.change<Configuration>(actor, asker, [draft.name], ({ find, access, nextId }) => {
+      if (access !== undefined) access.checkChange(undefined, new Configuration(nextId, draft))
+      checkFree(draft.name, find(draft.name), access)
       const add = new Configuration(nextId, draft)
-      access?.checkChange(undefined, add)
-      checkFree(add.name, find(add.name), access)
       return { change: { add }, outcomeOf: (made) => recordAfter(made) }
     })
   }

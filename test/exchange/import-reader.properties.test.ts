@@ -57,7 +57,8 @@ describe('an exported file', () => {
 /** What is read, or why nothing is: a text that begins like UTF-16 without its mark is refused. */
 function outcomeOf(...parts: Parameters<typeof read>) {
   try {
-    return read(...parts)
+    const { lineOf, ...found } = read(...parts)
+    return { ...found, lines: found.drafts.map(({ name }) => lineOf(name)) }
   } catch (error) {
     if (error instanceof InvalidInputError) return error.message
     throw error

@@ -104,7 +104,7 @@ describe('labels over HTTP', async () => {
     assert.equal(await csv(',labels', ','), undefined)
   })
 
-  it('are refused in an import that would make too many, with the name of the record', async () => {
+  it('are refused in an import that would make too many, with line and name of the record', async () => {
     await add('full', Object.fromEntries(Array.from({ length: 32 }, (_, i) => [`k${i}`, ''])))
     const { headers } = await ask('GET', collection)
     const body = 'Host first full\n  User x\n  ProxyJump a\n'
