@@ -218,7 +218,7 @@ export function describeDamage(amounts: DamageAmounts): void {
           const outcome = await startOn(image, prepared)
           assert.ok('refusal' in outcome)
           const advice =
-            /version [34] is unknown to this program, which reads [123],.* connbook that wrote it, or a newer/
+            /version [345] is unknown to this program, which reads [1234],.* connbook that wrote it, or a newer/
           assert.match(outcome.refusal.message, advice)
         })
       })
