@@ -12,7 +12,7 @@ export interface Chapter {
 /** Every chapter, in the order of the manual. */
 export const chapters: readonly Chapter[] = [
   { name: 'start', summary: 'install it, start it, first records with curl' },
-  { name: 'accounts', summary: 'users, clients and admins, passwords, read-only accounts' },
+  { name: 'accounts', summary: 'users, clients, admins; passwords; which records each one sees' },
   { name: 'interface', summary: 'every call: requests, answers, fields, errors' },
   { name: 'oauth', summary: 'tokens for scripts: scopes, revocation, metadata, libraries' },
   { name: 'labels', summary: 'say more about a record: environment, group' },
