@@ -10,6 +10,8 @@ import { changeMatcherOf, type Filter } from '../store/record-filter.ts'
 const EVENTS_PIECE_BYTES = 128 * 1024
 /** Changes that are looked at for one write to an event stream. */
 export const EVENTS_LOOKED_AT_MAX = 1_000
+/** Filters whose last change among those made together is remembered. */
+const LAST_TOLD_MAX = 100
 
 type Told = Pick<ConfigurationStore, 'id' | 'revision' | 'recent'>
 
@@ -178,20 +180,23 @@ export class EventPieces {
     return Buffer.from(eventText(access.storeOf(this.#store.id), seen, lastTold))
   }
 
-  /** The place of the last of some changes that match. */
+  /** The place of the last of some changes that match; while a large import is told, of the last of all. */
   #lastOf(
     together: Point['together'],
     filterKey: string,
     matches: (change: RecordChange) => boolean,
   ): number {
+    const { recent } = this.#store
+    if (together.first === together.last || together.last > recent.last) return together.last
     const known = lastTold.get(together) ?? new Map<string, number>()
     lastTold.set(together, known)
     let place = known.get(filterKey)
     if (place === undefined) {
       for (place = together.last; place > together.first; place -= 1) {
-        const change = this.#store.recent.at(place)
+        const change = recent.at(place)
         if (change !== undefined && matches(change)) break
       }
+      if (known.size >= LAST_TOLD_MAX) known.clear()
       known.set(filterKey, place)
     }
     return place

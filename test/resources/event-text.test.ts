@@ -67,4 +67,29 @@ describe('the pieces of event streams', () => {
     assert.equal(events.match(/^id: \S+-\d+$/gm)?.length, 1, 'the last one has the tag')
     assert.ok(reads <= 2 * count, `${reads} changes were read`)
   })
+
+  it('do not take a change for the last one that somebody sees while an import is still being told', () => {
+    const count = 6
+    const actor = { requestId: 'r' }
+    const authorship = {
+      ...{ actor, time: '2026-01-01T00:00:00.000Z' },
+      import: { mode: 'merge', added: count, modified: 0, removed: 0, unchanged: 0 },
+    } as const
+    const recent = new RecentChanges()
+    const tell = (from: number, to: number) => {
+      for (let n = from; n <= to; n++)
+        recent.add({ add: new Configuration(n, draft(`seen${n}`)), authorship }, n, undefined)
+    }
+    const access = new Access(['read?prefix=seen'])
+    const filter = access.limit(undefined) ?? {}
+    const store = { id: '0'.repeat(32), recent }
+    const idsAfter = (after: number) => {
+      const { live } = new EventPieces(store).at({ after, filter, access, filterKey: access.text })
+      return Array.from(String(live?.bytes).matchAll(/^id: \S+-(\S+)$/gm), ([, id]) => id)
+    }
+    tell(1, 4)
+    assert.deepEqual(idsAfter(0), ['6.1', '6.2', '6.3', '6.4'], 'who goes on from any of them misses nothing')
+    tell(5, 6)
+    assert.deepEqual(idsAfter(4), ['6.5', '6'])
+  })
 })
