@@ -16,6 +16,7 @@ import {
   type Decide,
   type Decision,
   type ExpectedTag,
+  isStillFor,
   type RecordChanges,
   tagFor,
 } from '../store/record-changes.ts'
@@ -122,11 +123,17 @@ export class SharedChanges implements RecordChanges {
     asker: Asker | undefined,
   ): Promise<BulkOutcome> {
     await this.#log.catchUp()
-    const access = accessOf(asker)
-    const tag = checkTag(this.#tag(access), expected)
-    const plan = await this.#scheduler.run(TRIALS, bulk.plan(this.#stored(access)), asker?.signal)
-    this.#room.checkGrowth(this.#index, plan.growth)
-    return { ...plan, tag }
+    for (;;) {
+      const access = accessOf(asker)
+      try {
+        const tag = checkTag(this.#tag(access), expected)
+        const plan = await this.#scheduler.run(TRIALS, bulk.plan(this.#stored(access)), asker?.signal)
+        this.#room.checkGrowth(this.#index, plan.growth)
+        if (isStillFor(asker, access)) return { ...plan, tag }
+      } catch (refusal) {
+        if (isStillFor(asker, access)) throw refusal
+      }
+    }
   }
 
   async changeTogether(

@@ -176,7 +176,6 @@ export function importHandlers(store: ConfigurationStore, audit: AuditTrail, sch
       const warnings = found.warnings.length > 0 ? { warnings: found.warnings } : {}
       if (query.dry_run === '1') {
         const plan = await store.planImport(drafts, mode, expected, request).catch(withLines)
-        request.checkAgain?.()
         return reply({ ...tried(plan), read, ...warnings }, plan)
       }
       const done = await store.importAll(author, drafts, mode, expected, request).catch(withLines)

@@ -135,7 +135,6 @@ export function manyChangeHandlers(store: ConfigurationStore, audit: AuditTrail)
       const done = isTrial
         ? await store.planTogether(bulk, expected, request)
         : await make(request, author, bulk, expected)
-      if (isTrial) request.checkAgain?.()
       const counts = countsOf(done, patch)
       return reply(
         isTrial

@@ -189,7 +189,7 @@ export function problemReply(problem: Problem): Reply {
 }
 
 /**
- * A reply that took its time. It is made again if its account sees other records by now.
+ * A reply, or a refusal, that took its time. It is made again if its account sees other records by now.
  *
  * @throws {Problem} 403 if the caller may not read it any more.
  */
@@ -198,12 +198,13 @@ async function judgedAgain(
   first: Promise<Reply>,
   make: () => Reply | Promise<Reply>,
 ): Promise<Reply> {
-  for (let reply = await first; ; reply = await make()) {
+  for (let made = first; ; made = Promise.try(make)) {
+    const reply = await made.catch(() => undefined)
     // A live answer has begun already, and ends by itself.
-    if (typeof reply.body === 'object' && 'begin' in reply.body) return reply
+    if (typeof reply?.body === 'object' && 'begin' in reply.body) return reply
     const { principal } = request
     request.checkAgain?.()
-    if (areSameGrants(principal?.grants, request.principal?.grants)) return reply
+    if (areSameGrants(principal?.grants, request.principal?.grants)) return made
   }
 }
 

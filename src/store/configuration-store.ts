@@ -256,7 +256,7 @@ export class ConfigurationStore {
    * count, but not in the tag: `changeTogether` refuses it then.
    *
    * @param asker Its signal stops the work; the promise rejects with the reason.
-   * @throws {StaleListError} if the records are not `expected`. Also what `bulk` throws.
+   * @throws {StaleListError} if the records are not `expected`. Also what `bulk` and the asker's `checkAgain` throw.
    */
   planTogether(bulk: BulkChange, expected?: ExpectedTag, asker?: Asker): Promise<BulkOutcome> {
     return this.#changes.planTogether(bulk, expected, asker)
@@ -332,13 +332,13 @@ function recordAfter(change: Change): Configuration {
   return 'add' in change ? change.add : change.modify
 }
 
-/** @throws {NameTakenError} */
 /** @throws {UnknownNameError} before anything else that is wrong: it must look the same for a record that is not there. */
 function checkPatch(record: Configuration, patch: ConfigurationPatch, access: Access) {
   access.checkSeen(record)
   access.checkChange(record, record.with(patch))
 }
 
+/** @throws {NameTakenError} */
 function checkFree(name: string, holder: Configuration | undefined, access: Access | undefined) {
   if (holder === undefined) return
   throw new NameTakenError(name, access === undefined ? holder : access.seenOf(holder))

@@ -18,6 +18,7 @@ import {
   type Decide,
   type Decision,
   type ExpectedTag,
+  isStillFor,
   type RecordChanges,
   tagFor,
 } from './record-changes.ts'
@@ -110,20 +111,21 @@ export class OwnChanges implements RecordChanges {
     expected: ExpectedTag | undefined,
     asker: Asker | undefined,
   ): Promise<BulkOutcome> {
-    const access = accessOf(asker)
     for (;;) {
+      const access = accessOf(asker)
       const revision = this.#lastRevision
       const pending = revision === this.#index.revision ? undefined : this.#lastStaged
-      const areDurable = async () => (await Promise.allSettled([pending]))[0].status === 'fulfilled'
+      const holds = async () =>
+        (await Promise.allSettled([pending]))[0].status === 'fulfilled' && isStillFor(asker, access)
       try {
         const tag = checkTag(this.#lastTag(access), expected)
         const records = bulk.readsAll ? this.#allLatest() : []
         const stored = { ...this.#storedNow(records, access), find: (name: string) => this.#latest(name) }
         const plan = await this.#scheduler.run(TRIALS, bulk.plan(stored), asker?.signal)
         this.#room.checkGrowth(this.#index, plan.growth)
-        if (await areDurable()) return { ...plan, tag }
+        if (await holds()) return { ...plan, tag }
       } catch (refusal) {
-        if (await areDurable()) throw refusal
+        if (await holds()) throw refusal
       }
     }
   }

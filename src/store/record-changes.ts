@@ -88,9 +88,19 @@ export function checkTag(tag: string, expected: ExpectedTag | undefined): string
  */
 export function checkOf(asker: Asker | undefined, access: Access | undefined): CheckChange {
   return () => {
-    asker?.checkAgain?.()
-    if (accessOf(asker)?.text !== access?.text) throw new OvertakenError()
+    if (!isStillFor(asker, access)) throw new OvertakenError()
   }
+}
+
+/**
+ * Whether the asker sees and may change the same as when something was decided.
+ *
+ * @param access For which it was decided.
+ * @throws What the asker's `checkAgain` throws.
+ */
+export function isStillFor(asker: Asker | undefined, access: Access | undefined): boolean {
+  asker?.checkAgain?.()
+  return accessOf(asker)?.text === access?.text
 }
 
 /** The tag of the records at a revision, for those who see them. */

@@ -272,4 +272,25 @@ describe('a change of a shared store whose asker has lost the right to it', () =
     await assert.rejects(store.importAll(someone, [draft('new')], 'merge', undefined, asker), refusal)
     assert.equal(store.count, 0)
   })
+
+  it('is shown by a dry run as its asker may make it in the end', async () => {
+    const { store } = sharedStore()
+    await store.add(someone, draft('a/one'))
+    await store.add(someone, draft('b/one'))
+    const rights = (...grants: readonly string[]) =>
+      ({ kind: 'client', name: 'team', scope: 'write', grants }) as const
+    const asker = {
+      signal,
+      principal: rights('read', 'write?prefix=a%2F'),
+      checkAgain() {
+        asker.principal = rights('write?prefix=a%2F')
+      },
+    }
+    const change = filteredChange({ matches: () => true, query: 'all=1', patch: { port: 1 } })
+    const { modified } = await store.planTogether(change, undefined, asker)
+    assert.deepEqual(
+      modified.map(({ after }) => after.name),
+      ['a/one'],
+    )
+  })
 })

@@ -41,6 +41,11 @@ function setUp(first?: Credential) {
     goOn,
   }
   const handleSlowly = () => goOn.promise.then(() => textReply(200, ''))
+  const refuseSlowly = async ({ principal }: Request) => {
+    const seen = principal?.grants?.[0]
+    await goOn.promise
+    throw new Problem('not_expressible', `Cannot express those of ${seen?.replace('read?', '')}`)
+  }
   const handle = (_: Request, parameter: string) => textReply(200, parameter)
   const route = (method: Route['method'], path: string, access: Route['access']): Route => {
     return { method, path, access, limits: 'same', handle }
@@ -54,6 +59,7 @@ function setUp(first?: Credential) {
     route('PATCH', '/things/:name', 'write'),
     { ...route('GET', '/slow', 'read'), handle: handleSlowly },
     { ...route('POST', '/slow', 'read'), handle: handleSlowly },
+    { ...route('GET', '/unclear', 'read'), handle: refuseSlowly },
     route('POST', '/login', 'public'),
     route('GET', '/health', 'public'),
     { ...route('GET', '/thrown', 'public'), handle: fail(new Error('a secret detail')) },
@@ -190,6 +196,19 @@ describe('createApp', () => {
     assert.deepEqual(await Promise.all(refused), [problem, problem, 200])
     held.credential = credentialOf('bearer', 'read')
     assert.deepEqual(await Promise.all(answers()), [200, 200, 200])
+  })
+
+  it('makes a read that was refused again for somebody who sees other records by then', async () => {
+    const { app, held } = setUp(credentialOf('bearer', 'read'))
+    const limited = (grants: readonly string[]): Credential => ({
+      carrier: 'bearer',
+      principal: { kind: 'user', name: 'limited', scope: 'read', grants },
+    })
+    held.credential = limited(['read?prefix=a'])
+    const refused = answerOf(app, requestOf('GET', '/unclear'))
+    held.credential = limited(['read?prefix=b'])
+    held.goOn.resolve()
+    assert.match(String((await refused).body), /of prefix=b/)
   })
 
   it('makes no function of its own for each change: that kept requests in memory', async () => {
