@@ -7,7 +7,7 @@ import { type ImportOptions, LEFT_OUT } from './import-options.ts'
 import { parseLabelCell } from './label-cell.ts'
 import { type FaultyRow, faultyRow, type ImportWarning, type ReadColumn, type Row } from './row.ts'
 
-/** Of names that a message lists. */
+/** A message lists no more names than this. */
 const NAMES_LISTED_MAX = 20
 const NAME_CHARACTERS_SHOWN_MAX = 100
 const LABEL = 'label.'
@@ -51,6 +51,8 @@ export class CsvColumns {
     readonly field: (typeof recordFields)[number]
     readonly at: number | undefined
   }[]
+  /** Positions of columns that are left out for want of a name; none may have a value. */
+  readonly #nameless: number[] = []
   readonly #labelsAt: number
   readonly #labels: readonly (readonly [key: string, at: number])[]
 
@@ -105,6 +107,12 @@ export class CsvColumns {
       return faultyRow(
         line,
         `has ${counted(values.length, 'field')}, and the header has ${this.#header.length}`,
+      )
+    const lost = this.#nameless.find((at) => values[at] !== '')
+    if (lost !== undefined)
+      return faultyRow(
+        line,
+        `has a value in column ${lost + 1}, which has no name in the header; name it there, or add ${this.#options.spell('extra', 'ignore')} to leave it out`,
       )
     const fields: Record<string, unknown> = {}
     for (const { field, at } of this.#fields) {
@@ -196,7 +204,10 @@ export class CsvColumns {
     const labelled = new Map(this.#becomes.map((becomes, at) => [becomes, at]))
     for (const [at, name] of this.#header.entries()) {
       if (this.#becomes[at] !== undefined) continue
-      if (extra === 'labels') this.#takeLabel(at, name, labelled)
+      if (name.trim() === '' && extra !== 'ignore' && !asked.has(at)) {
+        this.#nameless.push(at)
+        this.#becomes[at] = null
+      } else if (extra === 'labels') this.#takeLabel(at, name, labelled)
       else if (extra === undefined && !asked.has(at)) unknown.push(name)
       else this.#becomes[at] = null
     }

@@ -145,6 +145,25 @@ describe('the columns of CSV', () => {
     ])
   })
 
+  it('without a name are left out if they are empty, as where a spreadsheet ends its lines in separators', () => {
+    const header = `${FIELDS.join(';')};; `
+    for (const words of [{}, { extra: 'labels' }, { map: ['label.x:username'], default: ['username:x'] }]) {
+      const { drafts, faults, read: form } = readWith(`${header}\na;h;22;x;;\n`, words)
+      assert.deepEqual(faults, [])
+      assert.deepEqual([drafts.length, drafts[0]?.name], [1, 'a'])
+      assert.deepEqual(
+        form.columns?.slice(4).map((column) => column.becomes),
+        [null, null],
+      )
+    }
+    const filled = `${header}\na;h;22;x;;\nb;h;22;x;;lost\n`
+    assert.deepEqual(readWith(filled).faults, [
+      '3 row has a value in column 6, which has no name in the header; name it there, or add extra=ignore to leave it out',
+    ])
+    assert.deepEqual(readWith(filled, { extra: 'ignore' }).faults, [])
+    assert.equal(readWith('name,hostname,port,\na,h,22,x\n', { map: ['username:'] }).drafts.length, 1)
+  })
+
   it('are left out with extra=ignore', () =>
     assert.deepEqual(becomes('name,host,port,user,Env,', { extra: 'ignore' }), [...FIELDS, null, null]))
 
@@ -301,9 +320,14 @@ describe('CSV of somebody who wishes ill', () => {
     'a quote in a row without an end': [`${header}\n"a`.padEnd(1024 * 1024, ',b\n'), {}, `2 ${tooLong}`],
     'a megabyte of separators': [';'.repeat(1024 * 1024), {}, /^1 header is missing/],
     '10,000 columns without a name': [
-      `${header}${','.repeat(10_000)}\na,h,1,u\n`,
+      `${header}${','.repeat(10_000)}\na,h,1,u${','.repeat(10_000)}x\n`,
       {},
-      /^1 header names "", .* and 9980 more, /,
+      /^2 row has a value in column 10004, /,
+    ],
+    '5,000 columns without a field': [
+      `${header}${',x'.repeat(5_000)}\na,h,1,u\n`,
+      {},
+      /^1 header names "x", .* and 4980 more, /,
     ],
     '10,000 rows of separators above the header': [
       `${';;\n'.repeat(10_000)}a`,
