@@ -1,11 +1,15 @@
 import { NoAnswerError } from '../../client/call.ts'
 import type { Client } from '../../client/client.ts'
+import { recordPath } from '../../client/endpoint.ts'
 import { OtherAnswerError, RefusedError } from '../../client/refused.ts'
 import type { Screen } from '../../command-line/command.ts'
 import { escapeHidden } from '../../text.ts'
 import { explainFaults } from './record-fields.ts'
 
 const NOT_KNOWN = 'whether the change was made is not known, so look before you repeat it'
+
+/** The status of `DELETE`. */
+const DELETED = 209
 
 export const JSON_BODY = { 'Content-Type': 'application/json' }
 
@@ -43,6 +47,24 @@ export async function makeChange<Result>(
     throw error
   })
   screen.write(`${describe(result)} at ${client.endpoint.name}\n`)
+}
+
+/**
+ * Deletes one record.
+ *
+ * @param headers Conditions.
+ * @throws as `Client.ask` does; {OtherAnswerError} for any other answer, with which nothing is deleted.
+ */
+export async function deleteRecord(
+  client: Client,
+  name: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<void> {
+  const { status } = await client.ask({ method: 'DELETE', path: recordPath(name), headers })
+  if (status === DELETED) return
+  throw new OtherAnswerError(
+    `${client.endpoint.name} does not say that it has deleted ${quoted(name)}; is it a connbook?`,
+  )
 }
 
 /** A name in a message. */

@@ -7,7 +7,7 @@ import { ConnbookError, UsageError } from '../../errors.ts'
 import { readInputBytes } from '../../files/input.ts'
 import { quoted } from './changes.ts'
 
-/** Of a list of names on standard input. */
+/** A list of names on standard input is not longer. */
 const NAMES_BYTES_MAX = 64 * 1024 * 1024
 /** Missing records for which near names are looked for. */
 const ADVISED_MAX = 10

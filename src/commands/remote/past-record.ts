@@ -75,7 +75,7 @@ function checkKnown(
   if ('steps' in wanted) {
     if (undone.length < wanted.steps) throw notKnown(name, since, undone.length)
   } else if (wanted.time < since && !isWhole) throw notKnown(name, since)
-  // Of older ones, others may be missing.
+  // Between older changes, others may be missing.
   if (oldest !== undefined && oldest.time < since) throw notKnown(name, since)
   return undone
 }

@@ -2,7 +2,7 @@ import { changesBetween } from '../../audit/audit-line.ts'
 import type { Call } from '../../client/call.ts'
 import type { Client } from '../../client/client.ts'
 import { recordPath } from '../../client/endpoint.ts'
-import { OtherAnswerError, RefusedError } from '../../client/refused.ts'
+import { RefusedError } from '../../client/refused.ts'
 import { askForRecord } from '../../client/served-record.ts'
 import { linesOf } from '../../command-line/columns.ts'
 import { type CommandContext, defineCommand } from '../../command-line/command.ts'
@@ -15,15 +15,13 @@ import { HISTORY_ENTRIES_MAX } from '../../limits.ts'
 import { parseMoment } from '../../moment.ts'
 import type { Configuration } from '../../store/configuration.ts'
 import { describeModification } from '../changed-values.ts'
-import { bodyOf, JSON_BODY, makeChange, quoted } from './changes.ts'
+import { bodyOf, deleteRecord, JSON_BODY, makeChange, quoted } from './changes.ts'
 import { clientFlags, connect } from './connect.ts'
 import { findPast, type Past, type Wanted } from './past-record.ts'
 import { warnOfThrough } from './through.ts'
 
 /** How often it is tried without a question, when others change the record meanwhile. */
 const TRIES_MAX = 5
-/** The status of `DELETE`. */
-const DELETED = 209
 
 export const revertCommand = defineCommand({
   name: 'revert',
@@ -89,8 +87,9 @@ function isSame(present: Configuration | undefined, then: Configuration | undefi
   return Object.keys(changesBetween(present, then).changed).length === 0
 }
 
+/** Whether somebody else has changed or deleted the record, so that nothing was done. */
 function isStale(error: unknown): boolean {
-  return error instanceof RefusedError && error.problem === 'stale_record'
+  return error instanceof RefusedError && ['stale_record', 'unknown_name'].includes(error.problem ?? '')
 }
 
 async function show(client: Client, context: CommandContext, { present, then }: Past) {
@@ -119,7 +118,7 @@ function questionOf({ present, then }: Past, { endpoint }: Client): string {
 function make(client: Client, { screen }: CommandContext, { present, then }: Past): Promise<void> {
   if (then === undefined) {
     const name = present?.record.name ?? ''
-    const call = remove(client, name, present?.tag)
+    const call = deleteRecord(client, name, { 'If-Match': `"${present?.tag}"` })
     return makeChange(client, screen, call, () => `Deleted ${quoted(name)}, which was not there then,`)
   }
   if (present === undefined)
@@ -164,14 +163,4 @@ async function addAgain(client: Client, { id, ...fields }: Configuration) {
     const message = `Cannot put ${quoted(fields.name)} back: another record has the name now; nothing has changed`
     throw new RefusedError(message, error as RefusedError)
   })
-}
-
-/** With any other answer, the server has deleted nothing. */
-async function remove(client: Client, name: string, tag: string | undefined): Promise<void> {
-  const headers = { 'If-Match': `"${tag}"` }
-  const { status } = await client.ask({ method: 'DELETE', path: recordPath(name), headers })
-  if (status === DELETED) return
-  throw new OtherAnswerError(
-    `${client.endpoint.name} does not say that it has deleted ${quoted(name)}; is it a connbook?`,
-  )
 }

@@ -1,18 +1,12 @@
-import type { Client } from '../../client/client.ts'
-import { recordPath } from '../../client/endpoint.ts'
-import { OtherAnswerError } from '../../client/refused.ts'
 import { defineCommand } from '../../command-line/command.ts'
 import { changeExitCodes } from '../../command-line/exit-codes.ts'
 import { UsageError } from '../../errors.ts'
-import { makeChange, quoted } from './changes.ts'
+import { deleteRecord, makeChange, quoted } from './changes.ts'
 import { clientFlags, connect } from './connect.ts'
 import { areSeveral, forEachName, NAMES_NOTE, readNames } from './given-names.ts'
 import { changeMany, checkManyFlags, manyFlags, WHERE_NOTE } from './many.ts'
 import { warnOfThrough } from './through.ts'
 import { parseWhere } from './where.ts'
-
-/** The status of `DELETE`. */
-const DELETED = 209
 
 export const rmCommand = defineCommand({
   name: 'rm',
@@ -54,12 +48,3 @@ export const rmCommand = defineCommand({
     })
   },
 })
-
-/** With any other answer, the server has deleted nothing. */
-async function deleteRecord(client: Client, name: string, headers: Readonly<Record<string, string>>) {
-  const { status } = await client.ask({ method: 'DELETE', path: recordPath(name), headers })
-  if (status === DELETED) return
-  throw new OtherAnswerError(
-    `${client.endpoint.name} does not say that it has deleted ${quoted(name)}; is it a connbook?`,
-  )
-}

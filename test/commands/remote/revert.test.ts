@@ -108,6 +108,22 @@ describe('connbook revert', { timeout: 300_000 }, () => {
     assert.deepEqual(await record('web1'), { id: 1, ...web1, port: 23 })
   })
 
+  it('shows and asks anew when somebody has deleted the record meanwhile', async (t) => {
+    const { run, ask, record, change } = await open(t)
+    await change('web1', { port: 23 })
+    let isDeleted = false
+    const deleteOnce = async () => {
+      if (isDeleted) return
+      isDeleted = true
+      await ask('DELETE', '/configurations/web1')
+    }
+    const { code, stdout, stderr } = await run(['revert', 'web1'], typing('y\n', deleteOnce))
+    assert.equal(code, 0, stderr)
+    assert.equal(stdout, 'modify "web1": port 23 -> 22\nadd "web1"\n')
+    assert.match(stderr, /changed meanwhile/)
+    assert.equal((await record('web1'))?.port, 23)
+  })
+
   it('is refused where another record has the old name', async (t) => {
     const { run, change } = await open(t)
     await change('web1', { name: 'web2' })
