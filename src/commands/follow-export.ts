@@ -66,7 +66,7 @@ class Refresher {
   readonly #file: FollowedFile
   readonly #screen: Screen
   readonly #signal: AbortSignal
-  /** Of the records that the file shows, or that cannot be expressed; undefined if it must be written. */
+  /** The tag of the records that the file shows, or that cannot be expressed; undefined if it must be written. */
   #tag: string | undefined
   /** The file as it was left; undefined before the first time. */
   #written: string | undefined

@@ -20,7 +20,7 @@ export interface ImportOrder {
   readonly username?: string | undefined
   /** Whether lines and hosts of an SSH configuration that cannot be kept are left out. */
   readonly isSkipping?: boolean
-  /** Of the columns of CSV. */
+  /** What becomes of the columns of CSV. */
   readonly options: ImportOptions
   /** Why, for the history. */
   readonly reason?: string | undefined

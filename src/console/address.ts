@@ -18,7 +18,7 @@ export interface Address {
   readonly page: number
   /** Each `[parameter, value]` as the API takes it: `prefix`, a field, `id`, or `label`. */
   readonly filters: readonly (readonly [string, string])[]
-  /** Of the activity: the account that has made the changes; empty for all. */
+  /** The account whose changes the activity shows; empty for all. */
   readonly by: string
   /** One of `sinceChoices`; empty for any time. */
   readonly since: string
@@ -135,7 +135,7 @@ function areAllKept(filters: Address['filters'], record: Configuration): boolean
   )
 }
 
-/** Of the filter `KEY` or `KEY=VALUE`. */
+/** The key in the filter `KEY` or `KEY=VALUE`. */
 export function keyOfLabel(label: string): string {
   return label.replace(/=.*$/s, '')
 }

@@ -2,13 +2,13 @@ import { type Api, tagIn } from './api.ts'
 import { type Configuration, configurationsIn } from './configuration.ts'
 import { queryOf, type Search } from './selection.ts'
 
-/** Of more records only the number is read, and a change of them cannot be undone. */
+/** If there are more, only their number is read, and a change of them cannot be undone. */
 export const KEPT_RECORDS_MAX = 10_000
 
 /** What a search keeps at one moment. */
 export interface Counted {
   readonly count: number
-  /** Of the list at that moment, for `If-Match`. */
+  /** The tag of the list at that moment, for `If-Match`. */
   readonly tag: string
   /** Undefined if they are more than KEPT_RECORDS_MAX. */
   readonly records: readonly Configuration[] | undefined

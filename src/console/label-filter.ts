@@ -12,7 +12,7 @@ export class LabelFilter {
   readonly panel = element('div', { class: 'facets', id: 'label-filter', hidden: true })
   readonly #app: App
   #address: Address | undefined
-  /** Of what was read last: the search and the tag of the list. */
+  /** The search and the tag of the list for which it was read last. */
   #state = ''
   #reading: AbortController | undefined
 

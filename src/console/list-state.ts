@@ -14,7 +14,7 @@ export class ListState {
     this.#actions = actions
   }
 
-  /** Of a list that was read. */
+  /** For a list that was read. */
   show(address: Address, isEmpty: boolean): void {
     this.dom.replaceChildren(...(isEmpty ? this.#nothing(address) : []))
   }

@@ -21,7 +21,7 @@ export class Selection {
     return this.#ids.size
   }
 
-  /** Of a record that the present list keeps. */
+  /** Whether a record that the present list keeps is selected. */
   has(id: number): boolean {
     return this.#search !== undefined || this.#ids.has(id)
   }
@@ -69,7 +69,7 @@ export class Selection {
     return ids.filter((id) => this.#ids.delete(id)).length > 0
   }
 
-  /** Of single records, those that are left. */
+  /** Forgets all single records but these. */
   keepOnly(ids: ReadonlySet<number>): void {
     for (const id of this.#ids) if (!ids.has(id)) this.#ids.delete(id)
   }
