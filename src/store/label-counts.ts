@@ -56,11 +56,12 @@ export function* countLabelValues(
       if (record.labels !== undefined && matches(record)) countOne(record.labels, byKey)
     yield
   }
-  const tallies = Array.from(byKey, ([key, tally]) => [key, tally.count, tally] as const)
+  // One by one: an array of a million would hold up everybody.
+  const tallies = byKey.entries().map(([key, tally]) => [key, tally.count, tally] as const)
   const top = yield* mostFrequent(tallies, LABEL_KEYS_LISTED_MAX)
   const labels: KeyCount[] = []
   for (const [key, count, { values }] of top) {
-    const counts = Array.from(values, ([value, counter]) => [value, counter.count] as const)
+    const counts = values.entries().map(([value, counter]) => [value, counter.count] as const)
     const listed = yield* mostFrequent(counts, LABEL_VALUES_LISTED_MAX)
     labels.push({
       key,

@@ -9,6 +9,7 @@ import {
   LABEL_VALUES_LISTED_MAX,
 } from '../../src/store/label-counts.ts'
 import type { Labels } from '../../src/store/labels.ts'
+import { SLICE_STEPS } from '../../src/store/slices.ts'
 import { draft } from '../support/store.ts'
 
 function countsOf(all: readonly Labels[]) {
@@ -91,5 +92,27 @@ describe('the counts of labels', () => {
     const [env] = countsOf([...values, { env: 'v799' }]).labels
     assert.deepEqual([env?.count, env?.values.length, env?.more], [801, LABEL_VALUES_LISTED_MAX, 700])
     assert.deepEqual(env?.values[0], { value: 'v799', count: 2 })
+  })
+
+  it('are put in order in slices, however many values there are', (t) => {
+    const records = Array.from(
+      { length: 10_000 },
+      (_, i) => new Configuration(i + 1, { ...draft(`n${i}`), labels: { serial: `s${i}` } }),
+    )
+    const work = countLabelValues([records], () => true)
+    work.next()
+    let taken = 0
+    const iterator = Object.getPrototypeOf(new Map().entries())
+    const { next } = iterator
+    t.mock.method(iterator, 'next', function (this: MapIterator<unknown>) {
+      taken += 1
+      return next.call(this)
+    })
+    let most = 0
+    for (let isDone = false; !isDone; taken = 0) {
+      isDone = work.next().done === true
+      most = Math.max(most, taken)
+    }
+    assert.ok(most > 0 && most <= 2 * SLICE_STEPS, `${most} at once`)
   })
 })
