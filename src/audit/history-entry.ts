@@ -18,7 +18,7 @@ export interface HistoryEntry extends Who {
   readonly time: string
   readonly event: (typeof changeEvents)[number]
   readonly id?: number
-  /** Of the record before the change; of one that is added, its name. */
+  /** The record's name before the change; the name of a record that is added. */
   readonly name?: string
   readonly changed?: Readonly<Record<string, unknown>>
   readonly record?: Readonly<Record<string, unknown>>

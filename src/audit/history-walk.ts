@@ -37,7 +37,7 @@ export interface HistoryQuery {
 /** Where a change is among all: those made together in a cluster share the revision. */
 export interface HistoryPlace {
   readonly revision: number
-  /** Of the record; 0 for changes of many that are only counted. */
+  /** The record's id; 0 for changes of many that are only counted. */
   readonly id: number
 }
 
@@ -71,7 +71,7 @@ export class HistoryWalk {
   #held: Held[] = []
   #heldBytes = 0
   #lowestRevision = Number.POSITIVE_INFINITY
-  /** Of the last line that was judged. */
+  /** Where the last line that was judged stands. */
   #last: HistoryPlace | undefined
   /** Time of the newest change from which on the records are not certain any more. */
   #uncertainSince: string | undefined

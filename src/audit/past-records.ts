@@ -12,9 +12,9 @@ const LABEL_START = 'labels.'
 
 /** A change of a record, as far as the trail and the records tell it. */
 export interface PastChange {
-  /** Undefined for a record that was added, or that nothing tells of. */
+  /** Undefined for a record that was added, or if nothing says what it was. */
   readonly before: Configuration | undefined
-  /** Undefined for a record that was deleted, or that nothing tells of. */
+  /** Undefined for a record that was deleted, or if nothing says what it became. */
   readonly after: Configuration | undefined
   /** False where a change after it is missing, so that the records may have been otherwise. */
   readonly isCertain: boolean
@@ -114,7 +114,7 @@ function recordOf(input: unknown): Configuration | undefined {
   try {
     return parseStoredRecord(input)
   } catch {
-    // Of a newer connbook.
+    // A newer connbook has written it.
     return undefined
   }
 }

@@ -6,7 +6,7 @@ export interface TerminalStyle {
   readonly isBold: boolean
   /** Width of a line of text in terminal cells. */
   readonly columns: number
-  /** Of the terminal itself; absent for a pipe or a file, and if the terminal does not report it. */
+  /** The terminal's own width; absent for a pipe or a file, and if the terminal does not report it. */
   readonly terminalColumns?: number
 }
 

@@ -21,7 +21,7 @@ export const SEARCH_COUNTS_MAX = 100
 interface FilteredQuery extends ListQuery {
   readonly asked: ListQuery
   readonly access: Access | undefined
-  /** Of the filter that was asked for, those that are seen. */
+  /** What the filter that was asked for keeps of the records that are seen. */
   readonly filter: Filter
 }
 

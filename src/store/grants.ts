@@ -32,7 +32,7 @@ export function parseGrants(input: unknown, field = 'grants'): readonly string[]
   return grants
 }
 
-/** As `parseGrants`; undefined if something is wrong, which `addFault` is told. */
+/** As `parseGrants`; undefined if something is wrong, which `addFault` gets. */
 export function readGrants(
   input: unknown,
   addFault: (detail: string) => void,
