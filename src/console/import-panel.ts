@@ -1,5 +1,5 @@
 import { home } from './address.ts'
-import { type Fault, isAborted, Refusal, tagIn } from './api.ts'
+import { type ApiResponse, type Fault, isAborted, Refusal, tagIn } from './api.ts'
 import type { App } from './app.ts'
 import { ask } from './dialog.ts'
 import { button, element } from './element.ts'
@@ -28,6 +28,8 @@ const modes = {
 
 /** How often an import is sent, while others' changes leave it as it was shown. */
 const SENDS_MAX = 5
+/** How often a check is sent, while the server is still at the one before it. */
+const CHECKS_MAX = 5
 
 /** Imports records: first a dry run, then the import. */
 export class ImportPanel {
@@ -56,6 +58,8 @@ export class ImportPanel {
   /** Tag of the list that the trial was compared with. */
   #tag = ''
   #running: AbortController | undefined
+  /** Whether the server may still be at a check that was broken off: it takes one import of an account at a time. */
+  #hasBrokenOff = false
   /** Whether what is given was checked, with whatever outcome. */
   #wasTried = false
   #keepsFocus = false
@@ -134,6 +138,7 @@ export class ImportPanel {
 
   /** What was found out holds no longer. */
   #clear() {
+    if (this.#running !== undefined) this.#hasBrokenOff = true
     this.#running?.abort()
     this.#running = undefined
     this.#trial = undefined
@@ -213,19 +218,21 @@ export class ImportPanel {
     if (running.signal.aborted) return
     try {
       if (refused !== undefined) throw new Error(refused)
-      const answer = await this.#app.api.call(`v1/import?${query}`, {
-        method: 'POST',
-        body: file,
-        headers: {
-          'Content-Type': importFormats[format].mediaType,
-          ...(isTrial ? {} : { 'If-Match': this.#tag }),
-        },
-        signal: running.signal,
-        sent: (bytes, all) => {
-          isSent = bytes === all
-          this.#showSent(bytes / all, isTrial)
-        },
-      })
+      const answer = await this.#callPatiently(isTrial, running.signal, () =>
+        this.#app.api.call(`v1/import?${query}`, {
+          method: 'POST',
+          body: file,
+          headers: {
+            'Content-Type': importFormats[format].mediaType,
+            ...(isTrial ? {} : { 'If-Match': this.#tag }),
+          },
+          signal: running.signal,
+          sent: (bytes, all) => {
+            isSent = bytes === all
+            this.#showSent(bytes / all, isTrial)
+          },
+        }),
+      )
       if (running.signal.aborted) return
       this.#progress.hidden = true
       this.#tag = tagIn(answer)
@@ -244,6 +251,22 @@ export class ImportPanel {
       return
     } finally {
       if (this.#running === running) this.#running = undefined
+    }
+  }
+
+  /** Sends a check again that comes before the server has noticed that the one before it was broken off. */
+  async #callPatiently(isTrial: boolean, signal: AbortSignal, call: () => Promise<ApiResponse>) {
+    for (let calls = 1; ; calls++) {
+      try {
+        const answer = await call()
+        this.#hasBrokenOff = false
+        return answer
+      } catch (error) {
+        const isBusy = error instanceof Refusal && error.status === 503 && isTrial && this.#hasBrokenOff
+        if (!isBusy || calls === CHECKS_MAX) throw error
+        await pause((error.retryAfterSeconds ?? 1) * 1_000)
+        signal.throwIfAborted()
+      }
     }
   }
 
@@ -273,4 +296,8 @@ function withField(fault: Fault): Fault {
   // For a header, what follows is for people with curl; the page has choices.
   const said = field === 'header' ? detail.replace(/; (?:say|add extra=)[^;]*$/, '') : detail
   return { ...fault, detail: `${field} ${said}` }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
 }

@@ -145,7 +145,8 @@ describe('the import', { skip: noChromium }, () => {
 
   it('shows what becomes of each column, and takes another choice, by keyboard alone', async (t) => {
     const server = await startConsoleServer(t, { records: 1 })
-    const page = await openConsole(t, { server, path: VIEW, expected: { statuses: [400] } })
+    // 503 where a choice breaks off the check before it.
+    const page = await openConsole(t, { server, path: VIEW, expected: { statuses: [400, 503] } })
     await logIn(page, admin.username, admin.password)
     const rows = [
       'Host Name;IP;Rack;Root Password;Größe;<b>',
@@ -216,6 +217,26 @@ describe('the import', { skip: noChromium }, () => {
     await choose(page, 'Host web1\n  User u\n', 'config')
     await page.getByText('Checked: an import would give 1 added').waitFor()
     assert.equal(await columns.isVisible(), false)
+  })
+
+  it('checks again by itself while the server is still at the check that a choice broke off', async (t) => {
+    const server = await startConsoleServer(t)
+    const expected = { statuses: [503], hasLostConnections: true }
+    const page = await openConsole(t, { server, path: VIEW, expected })
+    await logIn(page, admin.username, admin.password)
+    let asked = 0
+    const isAsked = Promise.withResolvers<void>()
+    await page.route('**/v1/import?*', async (route) => {
+      asked += 1
+      if (asked === 1) isAsked.resolve()
+      else if (asked === 2) await route.fulfill({ status: 503, headers: { 'Retry-After': '1' } })
+      else await route.continue()
+    })
+    await choose(page, `${HEADER}a,h,22,u\n`)
+    await isAsked.promise
+    await page.getByRole('radio', { name: 'Replace' }).check()
+    await page.getByText('Checked: an import would give 1 added').waitFor()
+    assert.equal(asked, 3)
   })
 
   it('removes nothing that was added since the check: it checks again, and says so', async (t) => {
