@@ -17,7 +17,7 @@ export interface HistoryEntry {
   readonly id?: number
   /** Before the change; not of many. */
   readonly name?: string
-  readonly changed?: Readonly<Record<string, { readonly before: unknown; readonly after: unknown }>>
+  readonly changed?: ChangedMembers
   /** The record that was added or deleted. */
   readonly record?: Version
   readonly added?: number
@@ -26,6 +26,9 @@ export interface HistoryEntry {
   /** The filters that kept the records. */
   readonly query?: string
 }
+
+/** What a modification did, by field or `labels.KEY`; null for what was not there. */
+export type ChangedMembers = Readonly<Record<string, { readonly before: unknown; readonly after: unknown }>>
 
 /** What a change did to one field or label; what was not there is undefined. */
 export interface FieldChange {
@@ -94,17 +97,21 @@ export function namesTakenAgain(entries: readonly HistoryEntry[]): ReadonlySet<H
 
 /** The fields that a change gave, took or replaced. */
 export function changesBetween({ event, changed, record }: HistoryEntry): readonly FieldChange[] {
-  if (changed !== undefined)
-    return Object.entries(changed).map(([field, { before, after }]) => ({
-      field,
-      before: textOf(before),
-      after: textOf(after),
-    }))
+  if (changed !== undefined) return fieldChanges(changed)
   const isGone = event === 'configuration_deleted'
   return Array.from(record === undefined ? [] : textsOf(record), ([field, text]) => ({
     field,
     before: isGone ? text : undefined,
     after: isGone ? undefined : text,
+  }))
+}
+
+/** What a modification did, as texts. */
+export function fieldChanges(changed: ChangedMembers): readonly FieldChange[] {
+  return Object.entries(changed).map(([field, { before, after }]) => ({
+    field,
+    before: textOf(before),
+    after: textOf(after),
   }))
 }
 

@@ -2,6 +2,8 @@ import type { Fault } from './api.ts'
 import { type Configuration, fields } from './configuration.ts'
 import { element, headRow } from './element.ts'
 import { grouped } from './figure-text.ts'
+import { type ChangedMembers, fieldChanges } from './history-entry.ts'
+import { changeList } from './history-text.ts'
 import { shown } from './shown-text.ts'
 
 const kinds = ['added', 'modified', 'removed'] as const
@@ -31,6 +33,8 @@ export interface Trial extends Counts {
   readonly read: ReadForm
   /** The first of each kind. */
   readonly names: Readonly<Record<(typeof kinds)[number], readonly string[]>>
+  /** What would become of the first records that would be modified. */
+  readonly changed: readonly { readonly name: string; readonly changed: ChangedMembers }[]
 }
 
 const LISTED_MAX = 200
@@ -77,8 +81,9 @@ export function warningTables({ warnings = [] }: Counts): readonly HTMLElement[]
   return warnings.length === 0 ? [] : [faultTable('Left out', warnings, new Map(), 'What')]
 }
 
-/** The names of a dry run, a fold for each kind. */
+/** The names of a dry run, a fold for each kind; with what becomes of the records that it would modify. */
 export function nameLists(trial: Trial): readonly HTMLElement[] {
+  const changes = new Map(trial.changed.map(({ name, changed }) => [name, changed]))
   return kinds
     .filter((kind) => trial[kind] > 0)
     .map((kind) =>
@@ -86,19 +91,30 @@ export function nameLists(trial: Trial): readonly HTMLElement[] {
         'details',
         { open: trial[kind] <= 20 },
         element('summary', {}, `${grouped(trial[kind])} ${kind}`),
-        nameList(trial.names[kind], trial[kind]),
+        nameList(trial.names[kind], trial[kind], kind === 'modified' ? changes : undefined),
       ),
     )
 }
 
-/** The first names, and how many there are more. */
-export function nameList(names: readonly string[], count: number): HTMLElement {
+/**
+ * The first names, and how many there are more.
+ *
+ * @param changes What becomes of records, by name.
+ */
+export function nameList(
+  names: readonly string[],
+  count: number,
+  changes?: ReadonlyMap<string, ChangedMembers>,
+): HTMLElement {
   const listed = names.slice(0, LISTED_MAX)
   const more = count - listed.length
   return element(
     'ul',
     { class: 'names', tabindex: 0, 'aria-label': 'Names' },
-    ...listed.map((name) => element('li', {}, shown(name))),
+    ...listed.map((name) => {
+      const changed = changes?.get(name)
+      return element('li', {}, shown(name), changed !== undefined && changeList(fieldChanges(changed)))
+    }),
     more > 0 && element('li', {}, `and ${grouped(more)} more`),
   )
 }

@@ -65,6 +65,8 @@ describe('the import', { skip: noChromium }, () => {
     await page
       .getByText('Checked: an import would give 251 added, 1 modified, 0 removed, 0 unchanged.')
       .waitFor()
+    const modified = page.getByRole('list', { name: 'Names' }).filter({ hasText: 'record-1' })
+    await modified.getByText('hostname: host-1.example → other').waitFor()
     await page.getByText('251 added', { exact: true }).click()
     await page.getByText('and 51 more').waitFor()
     await page.getByRole('list', { name: 'Names' }).getByText('<b>x</b>U+202Etxt').waitFor()
