@@ -135,13 +135,14 @@ describe('accounts in the console', { skip: noChromium }, () => {
   it('with one grant to change records, have a form filled with what that asks for', async (t) => {
     const { server, ask } = await openAccounts(t)
     const limited = { username: 'limited', password: 'a good password' }
-    await ask('POST', '/v1/users/', {
+    const made = await ask('POST', '/v1/users/', {
       body: {
         name: 'limited',
         password: limited.password,
         grants: ['read', 'write?prefix=a%2F&label=team=a'],
       },
     })
+    assert.equal(made.status, 201, made.text)
     const page = await openConsole(t, { server, expected: { statuses: [403] } })
     await logIn(page, limited.username, limited.password)
     await page.getByRole('button', { name: 'Add', exact: true }).click()
