@@ -75,10 +75,14 @@ export class PastRecords {
   #undoModification({ changed }: TrailLine, id: number): PastChange {
     const known = this.#known.get(id)
     const present = known === undefined ? this.#find(id) : known.record
-    if (present === undefined || !isObject(changed)) return UNKNOWN
-    const after = changedTo(present, changed, 'after')
-    const before = after && recordBefore(after, changed)
-    if (before === undefined) return UNKNOWN
+    if (present === undefined) return UNKNOWN
+    const after = isObject(changed) ? changedTo(present, changed, 'after') : undefined
+    const before = after && isObject(changed) ? recordBefore(after, changed) : undefined
+    if (after === undefined || before === undefined) {
+      // Nor can it be certain what it was before that.
+      this.#keep(present, NEVER)
+      return UNKNOWN
+    }
     const gaps = after === present ? (known?.gaps ?? 0) : NEVER
     this.#keep(before, gaps)
     return { before, after, isCertain: gaps === this.#gaps }
