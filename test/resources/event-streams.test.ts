@@ -72,7 +72,8 @@ function countSlices(t: TestContext, scheduler: Scheduler): () => number {
     for (let count = 1; ; count++) {
       const { done, value } = work.next()
       if (!done) continue
-      slices = count
+      // Those that only look whether there is something come in between.
+      slices = Math.max(slices, count)
       return value
     }
   })
@@ -181,8 +182,7 @@ describe('event streams', () => {
     for (const { sink } of readers) sink.hasRoom = false
     const slices = countSlices(t, scheduler)
     await store.add(someone, draft('a'))
-    await until(() => slices() > 0)
-    assert.ok(slices() >= 4)
+    await until(() => slices() >= 4)
   })
 
   it('are served in as many slices as there are writes that take long', async (t) => {
@@ -195,8 +195,7 @@ describe('event streams', () => {
       }
     const slices = countSlices(t, scheduler)
     await store.add(someone, draft('a'))
-    await until(() => slices() > 0)
-    assert.ok(slices() > readers.length)
+    await until(() => slices() > readers.length)
   })
 
   it('end alone when sending to them fails, which is logged', async (t) => {
