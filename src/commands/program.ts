@@ -17,6 +17,7 @@ import { realFileSystem } from '../files/file-system.ts'
 import { describeSystemError, throwExplained } from '../files/refusal.ts'
 import { NewerFolderError } from '../folder/recovery.ts'
 import { journalPriorities } from '../systemd-journal.ts'
+import { escapeHidden } from '../text.ts'
 import { version } from '../version.ts'
 import { DamageFoundError } from './check.ts'
 import { commands } from './commands.ts'
@@ -32,7 +33,9 @@ export async function runProgram(words: readonly string[], context: CommandConte
   } catch (error) {
     const { screen } = context
     const priority = screen.isJournal ? journalPriorities.error : ''
-    screen.write(`connbook: ${describeError(error)}\n`.replaceAll(/^(?=.)/gm, priority))
+    // A word of the command line must not control the terminal that shows it.
+    const lines = describeError(error).split('\n').map(escapeHidden).join('\n')
+    screen.write(`connbook: ${lines}\n`.replaceAll(/^(?=.)/gm, priority))
     return exitCode(error)
   }
 }

@@ -121,7 +121,7 @@ function placeIn({ values, faults }: ParsedQuery, store: string): HistoryPlace |
   const detail =
     tag === undefined
       ? 'must be what the Link of an answer has'
-      : 'is of another history, which a restore has ended; begin again without it'
+      : 'is of another history: since then, there was a restore, or the account has other grants; begin again without it'
   faults.push({ field: 'before', detail })
   return undefined
 }

@@ -65,7 +65,8 @@ export function readGrant(text: string): Grant | string {
   for (const [name, value] of pairs) {
     if (name !== 'prefix' && name !== 'label') return `has "${name}", but a grant takes only prefix and label`
     const fault = name === 'prefix' ? faultOfFilterText(value) : faultOfLabelFilter(value)
-    if (fault !== undefined) return `has a ${name} that is not valid: it ${fault}`
+    if (fault !== undefined)
+      return `has a ${name} that is not valid: ${fault.startsWith('the ') ? '' : 'it '}${fault}`
     if (name === 'label') labels.add(value)
     else if (prefix !== undefined) return 'has prefix twice'
     else prefix = value

@@ -48,6 +48,16 @@ describe('the program', () => {
     assert.deepEqual([refused.code, refused.stderr], [2, 'connbook: Write it as: connbook --version\n'])
   })
 
+  it('escapes what would control a terminal in the words of an error', async () => {
+    for (const [words, said] of [
+      [['ls', '--limit', '\u001b[31m'], 'Cannot use --limit "\\u001b[31m": it must be a number from 1 on'],
+      [['\u0007'], 'Unknown command "\\u0007"; see connbook help'],
+    ] as const) {
+      const { code, stderr } = await run(words)
+      assert.deepEqual([code, stderr], [2, `connbook: ${said}\n`])
+    }
+  })
+
   it('prints help for a word in any position, but not after --', async () => {
     const help = await run(['help', 'user', 'add'])
     assert.equal(help.code, 0)

@@ -57,5 +57,9 @@ describe('the grants of an account', () => {
       assert.ok(fault.startsWith(JSON.stringify(bad)), `${bad}: ${fault}`)
     }
     assert.equal(faultsOf(['reed', 'wright', 1]).length, 3)
+    assert.deepEqual(faultsOf(['read?prefix=']), [
+      '"read?prefix=" has a prefix that is not valid: it must not be empty',
+    ])
+    assert.match(faultsOf(['read?label=Team'])[0] ?? '', /that is not valid: the key "Team" is not a label:/)
   })
 })

@@ -70,7 +70,8 @@ function textOf(bytes: Buffer): string {
  * others are done all the same.
  *
  * @param act May throw what a call for the record does.
- * @throws {RefusedError} in the end if some were missing, otherwise {NoValueError}. Any other error of `act` at once.
+ * @throws {RefusedError} in the end if some were missing, otherwise {NoValueError}. Any other error of `act` at once; of
+ *   several names, it says at which one.
  */
 export async function forEachName(
   client: Client,
@@ -86,8 +87,10 @@ export async function forEachName(
         failures.push(failures.length < ADVISED_MAX ? await advised(client, name, error) : error)
       else if (error instanceof NoValueError) failures.push(error)
       else {
-        if (error instanceof ConnbookError)
-          error.message = [...failures, error].map(({ message }) => message).join('\n')
+        if (error instanceof ConnbookError) {
+          const stop = names.length > 1 ? `Stopped at ${quoted(name)}: ${error.message}` : error.message
+          error.message = [...failures.map(({ message }) => message), stop].join('\n')
+        }
         throw error
       }
     }

@@ -140,6 +140,8 @@ export async function explainFaults<Result>(
   } catch (error) {
     if (!(error instanceof RefusedError) || error.faults.length === 0) throw error
     const lines = error.faults.map(({ name, field, detail }) => {
+      // A fault in the name of a record is about the record: a change of many sets no names.
+      if (name !== undefined && field === 'name') return `\n  ${printableJson(name)} ${escapeHidden(detail)}`
       const who = name === undefined ? '' : `${printableJson(name)}: `
       return `\n  ${who}${escapeHidden(typed[field] ?? flagOf(field))} ${escapeHidden(detail)}`
     })

@@ -1,10 +1,13 @@
 import { type FileHandle, open, unlink } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
 import type { Client } from '../../client/client.ts'
 import { listPath } from '../../client/endpoint.ts'
 import { openList } from '../../client/record-stream.ts'
 import type { ServedRecord } from '../../client/served-record.ts'
 import { ConnbookError, systemCode, UsageError } from '../../errors.ts'
 import { listEnvelope } from '../../exchange/json-format.ts'
+import { dataPaths } from '../../files/data-folder.ts'
+import { hasData } from '../../folder/used-folder.ts'
 import type { WherePairs } from './where.ts'
 
 /** The records could not be saved; nothing has changed at the server. */
@@ -22,10 +25,15 @@ export interface SavedRecords {
 /**
  * Saves what a query keeps to a new file, durably.
  *
- * @throws {UsageError} if the file is there. {NotSavedError} if it cannot be written; then it is removed. Also what `openList`
+ * @throws {UsageError} if the file is there, or would be in a data folder. {NotSavedError} if it cannot be written; then it is removed. Also what `openList`
  *   throws.
  */
 export async function saveRecords(client: Client, where: WherePairs, path: string): Promise<SavedRecords> {
+  // As a file of the state, such as snapshot.json, it would keep the next server from starting.
+  if (await hasData(dataPaths(dirname(resolve(path)))))
+    throw new UsageError(
+      `Cannot save to "${path}": it is in a data folder; name another file; nothing has changed`,
+    )
   const file = await open(path, 'wx', 0o600).catch((error: unknown) => {
     if (systemCode(error) === 'EEXIST')
       throw new UsageError(

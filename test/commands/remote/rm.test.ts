@@ -64,7 +64,7 @@ describe('connbook rm', { timeout: 300_000 }, () => {
     )
   })
 
-  it('stops where the server refuses, and tells what was missing before', async (t) => {
+  it('stops where the server refuses, and names the record and what was missing before', async (t) => {
     const url = await serveOther(t, (request, response) => {
       const [status, type] = request.url === '/configurations/a' ? [404, 'unknown_name'] : [507, 'no_space']
       response.writeHead(status, { 'Content-Type': 'application/problem+json' })
@@ -72,6 +72,7 @@ describe('connbook rm', { timeout: 300_000 }, () => {
     })
     const { run } = await openHome(t, { CONNBOOK_SERVER: url })
     const { code, stderr } = await run(['rm', 'a', 'b', 'c'])
-    assert.deepEqual([code, stderr], [1, 'connbook: it is 404\nit is 507\n'])
+    assert.deepEqual([code, stderr], [1, 'connbook: it is 404\nStopped at "b": it is 507\n'])
+    assert.equal((await run(['rm', 'b'])).stderr, 'connbook: it is 507\n')
   })
 })

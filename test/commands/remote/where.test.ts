@@ -107,6 +107,18 @@ describe('connbook set --where', { timeout: 300_000 }, () => {
     assert.equal(await tag(), before)
   })
 
+  it('names each record that the account may not change', async (t) => {
+    const errors = [{ field: 'name', detail: 'is not one that this account may change so', name: 'st2' }]
+    const url = await serveJson(t, 403, problemOf(403, 'not_granted', 'Not granted', { errors }))
+    const { run } = await openHome(t, { CONNBOOK_SERVER: url })
+    for (const flag of ['--dry-run', '--yes'])
+      assert.deepEqual(await run(['set', '--where', 'all=1', '--port', '1', flag]), {
+        code: 5,
+        stdout: '',
+        stderr: 'connbook: Not granted\n  "st2" is not one that this account may change so\n',
+      })
+  })
+
   it('is refused before anything is asked of a server', async (t) => {
     const { run } = await openHome(t, { CONNBOOK_SERVER: 'http://127.0.0.1:1' })
     const refused: [args: string[], message: RegExp][] = [
@@ -199,6 +211,16 @@ describe('connbook set --where and rm --where with --save', { timeout: 300_000 }
       /^connbook: Cannot save to ".*second.json": it is there already; name another file/,
     )
     assert.equal((await ports()).length, 4)
+  })
+
+  it('write no file into a data folder', async (t) => {
+    const { run, ports, service } = await open(t)
+    const file = join(service.folder.path, 'kept.json')
+    const { code, stderr } = await run(['set', '--where', 'all=1', '--port', '9', '--save', file, '--yes'])
+    assert.equal(code, 2)
+    assert.match(stderr, /^connbook: Cannot save to ".*kept.json": it is in a data folder; name another/)
+    assert.deepEqual(await ports(), ['st1 22', 'st2 22', 'st3 2222', 'web1 22'])
+    await assert.rejects(stat(file), { code: 'ENOENT' })
   })
 
   it('leave no file where nothing has changed in the end', async (t) => {
