@@ -1,4 +1,4 @@
-import { explain, Refusal } from './api.ts'
+import { explain, Refusal, Unreachable } from './api.ts'
 import type { App } from './app.ts'
 import { isSame, type Patch, patched } from './changes.ts'
 import type { Configuration } from './configuration.ts'
@@ -54,6 +54,8 @@ class ManyDialog {
   readonly #dialog: HTMLDialogElement
   #counted: Counted | undefined
   #isSending = false
+  /** Whether a change was sent whose answer was lost. */
+  #isUnsure = false
 
   constructor(app: App, action: ManyAction, target: Target) {
     this.#app = app
@@ -130,6 +132,7 @@ class ManyDialog {
     try {
       await this.#make(patch, this.#counted)
     } catch (error) {
+      this.#isUnsure ||= mayBeMade(error)
       this.#showError(error)
     } finally {
       this.#isSending = false
@@ -153,10 +156,14 @@ class ManyDialog {
       if (!isStale(error)) throw error
       const now = await this.#count()
       if (now === undefined) return
+      if (this.#isUnsure && isMade(patch, counted, now))
+        return this.#finish(outcomeOf(patch, counted), patch, counted)
       // Others have changed other records.
       if (sends < SENDS_MAX && isSameCount(counted, now)) return this.#make(patch, now, sends + 1)
-      this.#message.textContent =
-        'Records have changed meanwhile, so nothing was done. They are counted anew; look at the number before you go on.'
+      this.#message.textContent = this.#isUnsure
+        ? 'The last answer was lost, so this may be done already. The records are counted anew; look at them before you go on.'
+        : 'Records have changed meanwhile, so nothing was done. They are counted anew; look at the number before you go on.'
+      this.#isUnsure = false
     }
   }
 
@@ -203,6 +210,31 @@ function madeBy(patch: Patch | undefined, records: readonly Configuration[]) {
   if (patch === undefined) return { before: records, after: undefined }
   const before = records.filter((record) => !isSame(patched(record, patch), record))
   return { before, after: before.map((record) => patched(record, patch)) }
+}
+
+/** Whether a change may have been made though no answer says so. */
+function mayBeMade(error: unknown): boolean {
+  if (!(error instanceof Refusal)) return error instanceof Unreachable
+  return error.code === 'outcome_unknown' || (error.code === '' && error.status >= 500)
+}
+
+/** Whether the records are now as the change makes them. */
+function isMade(patch: Patch | undefined, { records }: Counted, { records: now }: Counted): boolean {
+  if (records === undefined || now === undefined) return false
+  const wanted = patch === undefined ? [] : records.map((record) => patched(record, patch))
+  return (
+    now.length === wanted.length &&
+    now.every((record, place) => {
+      const expected = wanted[place]
+      return expected?.id === record.id && isSame(expected, record)
+    })
+  )
+}
+
+/** What the answer to the change would have said. */
+function outcomeOf(patch: Patch | undefined, { count, records = [] }: Counted): Outcome {
+  if (patch === undefined) return { matched: count, removed: count }
+  return { matched: count, modified: madeBy(patch, records).before.length }
 }
 
 function isStale(error: unknown): boolean {

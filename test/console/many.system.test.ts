@@ -253,6 +253,41 @@ describe('a change of many in the console', { skip: noChromium }, () => {
     await page.getByText('Deleted 4 records').waitFor()
   })
 
+  it('is done, and can be undone, when the answer was lost and it is tried again', async (t) => {
+    const server = await startConsoleServer(t, { records: three })
+    const page = await openConsole(t, { server, expected: { statuses: [412], hasLostConnections: true } })
+    await logIn(page, admin.username, admin.password)
+    const before = await everything(server)
+    const dialog = page.getByRole('dialog')
+    const tryTwice = async (word: string) => {
+      await page.route(/\/configurations\/\?/, async (route) => {
+        if (route.request().method() === 'GET') return route.fallback()
+        await route.fetch()
+        await route.abort('connectionreset')
+      })
+      await dialog.getByRole('button', { name: word, exact: true }).click()
+      await dialog.getByText('Cannot reach the server.').waitFor()
+      await page.unrouteAll({ behavior: 'wait' })
+      await dialog.getByRole('button', { name: word, exact: true }).click()
+    }
+    await press(page, 'Select all 3')
+    await press(page, 'Change')
+    await dialog.getByText('This changes 3 records.').waitFor()
+    await page.getByLabel('Port').fill('99')
+    await tryTwice('Change')
+    await page.getByText('Changed 3 records').waitFor()
+    await press(page, 'Undo')
+    await page.getByText('Undone: 3 records as before.').waitFor()
+    await press(page, 'Select all 3')
+    await press(page, 'Delete')
+    await dialog.getByText('This deletes 3 records.').waitFor()
+    await tryTwice('Delete')
+    await page.getByText('Deleted 3 records').waitFor()
+    await press(page, 'Undo')
+    await page.getByText('Undone: 3 records as before. They have new ids.').waitFor()
+    assert.deepEqual(await everything(server), before)
+  })
+
   it('goes on when others have changed other records only', async (t) => {
     const server = await startConsoleServer(t, { records: three })
     const page = await openConsole(t, { server, expected: { statuses: [412] } })
