@@ -346,7 +346,8 @@ describe('a change of many in the console', { skip: noChromium }, () => {
     await dialog.getByLabel('Format').selectOption('CSV')
     const download = page.waitForEvent('download')
     await dialog.getByRole('button', { name: 'Export' }).click()
-    await page.getByText('The browser saves CSV with 2 records.').waitFor()
+    // The dialogue, which closes, says it as well.
+    await page.locator('.notices').getByText('The browser saves CSV with 2 records.').waitFor()
     const text = await readFile(await (await download).path(), 'utf8')
     assert.deepEqual(
       text.split('\r\n').map((line) => line.split(',')[0]),
