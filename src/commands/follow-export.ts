@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import type { Client } from '../client/client.ts'
@@ -118,8 +119,14 @@ class Refresher {
   async #waitForLoss(signal: AbortSignal): Promise<undefined> {
     while (!signal.aborted) {
       await pause(FILE_LOOK_MS, signal)
-      if (this.#written !== undefined && (await identityOf(this.#file.path)) !== this.#written) return
+      if (this.#written !== undefined && (await this.#identityNow()) !== this.#written) return
     }
+  }
+
+  /** Undefined if the file is not there, or cannot be looked at. */
+  async #identityNow(): Promise<string | undefined> {
+    const found = await stat(this.#file.path).catch(() => undefined)
+    return found && identityOf(found)
   }
 
   async #refresh(client: Client) {
@@ -133,14 +140,14 @@ class Refresher {
       remarks = served.remarks
       await served.write(print)
     }
-    const isWritten = await refreshFile(path, what, write, this.#signal, realFileSystem)
-    this.#written = await identityOf(named)
+    const { isReplaced, stats } = await refreshFile(path, what, write, this.#signal, realFileSystem)
+    this.#written = identityOf(stats)
     this.#lastMs = performance.now() - begin
     // Behind a load balancer it may be of another node, whose records are older or newer.
     this.#tag = tag ?? this.#tag
     if (remarks !== this.#remarks) this.#screen.write(remarks)
     this.#remarks = remarks
-    command?.fileIsFresh(isWritten)
+    command?.fileIsFresh(isReplaced)
   }
 
   async #tryLater(of: Trouble['of'], { message }: Error) {
@@ -167,8 +174,7 @@ class Refresher {
   }
 }
 
-/** Differs after any change of the file; '' if it is not there, or cannot be looked at. */
-async function identityOf(path: string): Promise<string> {
-  const found = await stat(path).catch(() => undefined)
-  return found === undefined ? '' : `${found.dev}:${found.ino}:${found.size}:${found.mtimeMs}`
+/** Differs after any change of the file. */
+function identityOf({ dev, ino, size, mtimeMs }: Stats): string {
+  return `${dev}:${ino}:${size}:${mtimeMs}`
 }

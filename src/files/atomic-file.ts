@@ -17,6 +17,8 @@ export interface AtomicFile {
   readonly isInPlace: boolean
   /** Gives the file the mode of another one and, as root, its owner and group. Before `commit`. */
   setAccess(like: Stats): Promise<void>
+  /** What the system says of the file, which keeps its inode. Before `commit`. */
+  stat(): Promise<Stats>
   /** Syncs early, so that `commit` has less to sync. */
   datasync(): Promise<void>
   /** Syncs the file, gives it its name, syncs the folder. */
@@ -75,6 +77,7 @@ export async function openAtomicFile(
         throwNaming(error)
       }
     },
+    stat: () => temporary.file.stat().catch(throwNaming),
     datasync: () => temporary.file.datasync().catch(throwNaming),
     async commit() {
       await temporary.file.sync().catch(throwNaming)

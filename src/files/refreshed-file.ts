@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs'
 import { dirname } from 'node:path'
 import { ifPresent } from '../errors.ts'
 import { type AtomicFile, openAtomicFile } from './atomic-file.ts'
@@ -6,13 +7,18 @@ import { explainReplacing } from './replaced-file.ts'
 
 const COPY_BYTES = 64 * 1024
 
+/** A file as it was left. Whatever has been changed since, or before it could be looked at, differs. */
+export interface RefreshedFile {
+  readonly isReplaced: boolean
+  readonly stats: Stats
+}
+
 /**
  * Replaces a file as `replaceFile` does, with its access kept, but only if its text is another one. Text of any length
  * takes little memory: it is compared while it comes.
  *
  * @param what As in `replaceFile`.
  * @param write Gets the function that takes a piece of the text.
- * @returns Whether the file was replaced.
  * @throws as `replaceFile` does.
  */
 export function refreshFile(
@@ -21,7 +27,7 @@ export function refreshFile(
   write: (write: (text: string) => Promise<void>) => Promise<void>,
   interruption: AbortSignal,
   files: FileSystem,
-): Promise<boolean> {
+): Promise<RefreshedFile> {
   return explainReplacing({ path, what, interruption }, async (onPlaced) => {
     // Without its folder nothing needs to be asked for.
     await files.stat(dirname(path))
@@ -29,6 +35,7 @@ export function refreshFile(
     const present = found?.isFile() ? await ifPresent(files.open(path, 'r')) : undefined
     let replacement: AtomicFile | undefined
     try {
+      const before = await present?.stat()
       let bytesAlike = 0
       await write(async (text) => {
         interruption.throwIfAborted()
@@ -44,13 +51,14 @@ export function refreshFile(
         await replacement.write(bytes)
       })
       if (replacement === undefined) {
-        if ((await present?.stat())?.size === bytesAlike) return false
+        if (before?.size === bytesAlike) return { isReplaced: false, stats: before }
         replacement = await openAtomicFile(path, files)
         await copyStart(present, bytesAlike, replacement)
       }
       if (found?.isFile()) await replacement.setAccess(found)
+      const stats = await replacement.stat()
       await replacement.commit()
-      return true
+      return { isReplaced: true, stats }
     } finally {
       if (replacement?.isInPlace) onPlaced()
       await replacement?.abort()

@@ -1,5 +1,6 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
 import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
@@ -10,11 +11,15 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 const WHAT = 'Cannot write the export to'
 const LONG = 'é'.repeat(100_000)
 
-function refresh(path: string, pieces: readonly string[], files = createFailingFiles()) {
+/** @returns Whether the file was replaced. */
+async function refresh(path: string, pieces: readonly string[], files = createFailingFiles()) {
   const write = async (add: (text: string) => Promise<void>) => {
     for (const piece of pieces) await add(piece)
   }
-  return refreshFile(path, WHAT, write, new AbortController().signal, files)
+  const { isReplaced, stats } = await refreshFile(path, WHAT, write, new AbortController().signal, files)
+  const { ino, size, mtimeMs } = await stat(path)
+  assert.deepEqual([stats.ino, stats.size, stats.mtimeMs], [ino, size, mtimeMs])
+  return isReplaced
 }
 
 describe('a file that is replaced only by other text', () => {
@@ -54,6 +59,19 @@ describe('a file that is replaced only by other text', () => {
     assert.equal(await refresh(path, []), true)
     assert.equal((await stat(path)).mode & 0o777, 0o600)
     assert.equal(await refresh(path, []), false)
+  })
+
+  it('is known as it was left, though somebody else takes it away at once', async (t) => {
+    const folder = await temporaryFolder(t)
+    const path = join(folder, 'file')
+    const files = createFailingFiles()
+    files.before = (operation, at) => {
+      if (operation === 'sync' && at === folder) rmSync(path)
+    }
+    const write = (add: (text: string) => Promise<void>) => add('text')
+    const left = await refreshFile(path, WHAT, write, new AbortController().signal, files)
+    assert.deepEqual([left.isReplaced, left.stats.size], [true, 4])
+    assert.deepEqual(await readdir(folder), [])
   })
 
   it('does not open another file for the same text', async (t) => {
