@@ -147,6 +147,8 @@ describe('an SSH configuration with patterns and included files', { skip: missin
         const text = [...flatSshConfiguration(drafts)].join('')
         assert.deepEqual(draftsOf('ssh-config', text), drafts)
 
+        // What such a section gives to a host is named as lost.
+        if (faults.some(({ field }) => field === 'Match')) return
         await writeFile(flat, text)
         const names = drafts.map((draft) => draft.name)
         const [before, after] = await Promise.all([
