@@ -256,6 +256,8 @@ describe('connbook export --follow as a process', { timeout: 300_000 }, () => {
     const followed = follow(t, ['--output', file, '--data', server.folder], {})
     await server.add('one')
     await has(file, '"one"')
+    // Before that is said, the folder would be missing at the first write: then nothing is fresh "again".
+    await eventually('it is said', () => followed.stderr().includes('kept fresh'))
     await rename(folder, `${folder} away`)
     await eventually('it is said', () => followed.stderr().includes('ENOENT'))
     await mkdir(folder)
