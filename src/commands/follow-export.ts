@@ -115,7 +115,7 @@ class Refresher {
     }
   }
 
-  /** Resolves when the file is no longer there as it was left. */
+  /** Resolves when somebody else has removed or changed the file. */
   async #waitForLoss(signal: AbortSignal): Promise<undefined> {
     while (!signal.aborted) {
       await pause(FILE_LOOK_MS, signal)

@@ -74,7 +74,7 @@ export class Selection {
     for (const id of this.#ids) if (!ids.has(id)) this.#ids.delete(id)
   }
 
-  /** Another search keeps other records: all of the one before are no longer selected. Single ones are. */
+  /** With another search, "all that the search keeps" is no longer selected. Records selected one by one still are. */
   showSearch(search: Search): void {
     if (this.#search !== undefined && queryOf(this.#search) !== queryOf(search)) this.#search = undefined
   }

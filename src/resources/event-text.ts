@@ -60,7 +60,7 @@ export function eventIdOf({ id, revision, recent }: Told, place: number): string
   return point === undefined ? listTag(id, revision) : idOf(id, point)
 }
 
-/** @param lastTold The last of the changes that share the tag, as far as they are told. */
+/** @param lastTold The last change that the reader is sent of those that share the tag. */
 function idOf(
   store: string,
   { place, together: { revision, first, last } }: Point,
@@ -180,7 +180,7 @@ export class EventPieces {
     return Buffer.from(eventText(access.storeOf(this.#store.id), seen, lastTold))
   }
 
-  /** The place of the last of some changes that match; while a large import is told, of the last of all. */
+  /** The place of the last change that matches; while an import is still being sent, the place of its last change. */
   #lastOf(
     together: Point['together'],
     filterKey: string,
