@@ -48,7 +48,7 @@ const floors = [
   ['src/exchange/'],
   ['src/audit/'],
   ['src/auth/'],
-  ['src/folder/'],
+  ['src/state/'],
   ['src/client/'],
   ['src/openapi/'],
   ['src/resources/'],

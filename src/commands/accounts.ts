@@ -22,8 +22,8 @@ import { digestSecret, generateSecret } from '../auth/secret.ts'
 import type { CommandContext, CommandInput } from '../command-line/command.ts'
 import type { PlaceFlag } from '../command-line/options.ts'
 import { shown } from '../command-line/output.ts'
-import { recordCommand } from '../folder/command-audit.ts'
 import { scopeFor, widestOf } from '../http/scope.ts'
+import { recordCommand } from '../state/command-audit.ts'
 import {
   accountLines,
   clientLines,

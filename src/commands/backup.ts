@@ -4,9 +4,9 @@ import { type Options, type PlaceFlag, placeFlags } from '../command-line/option
 import { type Print, shown } from '../command-line/output.ts'
 import { UsageError } from '../errors.ts'
 import type { DataPaths } from '../files/data-folder.ts'
-import { CANNOT_KEEP, checkTarget, keepBackupTime, takeBackup, writeToFile } from '../folder/backup.ts'
-import { type Backup, describeBackup, writeBackup } from '../folder/backup-document.ts'
-import { getUsedFolder, readBetweenRestores } from '../folder/used-folder.ts'
+import { CANNOT_KEEP, checkTarget, keepBackupTime, takeBackup, writeToFile } from '../state/backup.ts'
+import { type Backup, describeBackup, writeBackup } from '../state/backup-document.ts'
+import { getUsedFolder, readBetweenRestores } from '../state/used-folder.ts'
 import { usedCluster } from './used-cluster.ts'
 import { abortOnSignals, isStandardOutput, isStream, writeToOutput, writeToStream } from './written-file.ts'
 

@@ -22,7 +22,7 @@ import {
 import { type PlaceFlag, placeFlags } from '../command-line/options.ts'
 import { shown } from '../command-line/output.ts'
 import type { TerminalStyle } from '../command-line/terminal-style.ts'
-import { recordCommand } from '../folder/command-audit.ts'
+import { recordCommand } from '../state/command-audit.ts'
 import { getReadCredentials, getUsedCredentials, type UsedCredentials } from './used-credentials.ts'
 
 /**

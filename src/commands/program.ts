@@ -15,7 +15,7 @@ import {
 } from '../errors.ts'
 import { realFileSystem } from '../files/file-system.ts'
 import { describeSystemError, throwExplained } from '../files/refusal.ts'
-import { NewerFolderError } from '../folder/recovery.ts'
+import { NewerFolderError } from '../state/recovery.ts'
 import { journalPriorities } from '../systemd-journal.ts'
 import { escapeHidden } from '../text.ts'
 import { version } from '../version.ts'

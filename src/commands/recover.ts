@@ -4,7 +4,9 @@ import { type CommandContext, defineCommand, IN_USE } from '../command-line/comm
 import { shown } from '../command-line/output.ts'
 import { confirm } from '../command-line/terminal.ts'
 import { type DataFolder, dataFiles, dataPaths, openDataFolder } from '../files/data-folder.ts'
-import { recordCommand } from '../folder/command-audit.ts'
+import { makeFirstAccounts, readFirstStartValues } from '../service/first-start.ts'
+import { onInterruption } from '../service/signals.ts'
+import { recordCommand } from '../state/command-audit.ts'
 import {
   countAccounts,
   countLostChanges,
@@ -13,10 +15,8 @@ import {
   type RecoveredAccounts,
   type Recovery,
   recoverState,
-} from '../folder/recovery.ts'
-import { checkHasData } from '../folder/used-folder.ts'
-import { makeFirstAccounts, readFirstStartValues } from '../service/first-start.ts'
-import { onInterruption } from '../service/signals.ts'
+} from '../state/recovery.ts'
+import { checkHasData } from '../state/used-folder.ts'
 import { counted } from '../text.ts'
 import { renderFindings } from './check.ts'
 

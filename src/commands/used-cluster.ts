@@ -6,7 +6,7 @@ import { type ClusterFailure, clusterFailureOf } from '../cluster/cluster-error.
 import { examineCluster } from '../cluster/cluster-examination.ts'
 import { checkCluster } from '../cluster/cluster-reading.ts'
 import type { DataPaths } from '../files/data-folder.ts'
-import type { Backup } from '../folder/backup-document.ts'
+import type { Backup } from '../state/backup-document.ts'
 import type { Finding } from '../storage/finding.ts'
 import type { ConfigurationIndex } from '../store/configuration-index.ts'
 

@@ -7,10 +7,10 @@ import type { CommandContext } from '../command-line/command.ts'
 import type { Options, PlaceFlag } from '../command-line/options.ts'
 import { FolderInUseError } from '../errors.ts'
 import { type DataPaths, dataPaths } from '../files/data-folder.ts'
-import { isNewFolder, prepareFolder } from '../folder/new-folder.ts'
-import { getNodeFolder } from '../folder/node-folder.ts'
-import { getUsedFolder } from '../folder/used-folder.ts'
 import { LOCK_PAUSE_MS, LOCK_WAIT_MS } from '../limits.ts'
+import { isNewFolder, prepareFolder } from '../state/new-folder.ts'
+import { getNodeFolder } from '../state/node-folder.ts'
+import { getUsedFolder } from '../state/used-folder.ts'
 import { type UsedCluster, usedCluster } from './used-cluster.ts'
 
 /** Options that say where accounts and keys are kept. */

@@ -3,8 +3,8 @@ import { resolve } from 'node:path'
 import { type Print, shown } from '../command-line/output.ts'
 import { ConnbookError, ifReachable, systemCode } from '../errors.ts'
 import { FileNotReplacedError, lookBefore } from '../files/replaced-file.ts'
-import { isInside } from '../folder/backup.ts'
 import { onInterruption } from '../service/signals.ts'
+import { isInside } from '../state/backup.ts'
 
 const standardOutputs = ['-', '/dev/stdout', '/dev/fd/1', '/proc/self/fd/1']
 

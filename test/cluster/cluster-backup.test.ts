@@ -6,7 +6,7 @@ import { readCluster } from '../../src/cluster/cluster-reading.ts'
 import type { Gateway } from '../../src/cluster/gateway.ts'
 import type { Transaction } from '../../src/cluster/messages.ts'
 import { createSealer } from '../../src/cluster/sealed-text.ts'
-import { smallBackup } from '../folder/small-backup.ts'
+import { smallBackup } from '../state/small-backup.ts'
 import { clusterKeys } from '../support/cluster-node.ts'
 import { createMemoryEtcd } from '../support/memory-etcd.ts'
 

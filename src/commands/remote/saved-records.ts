@@ -7,7 +7,7 @@ import type { ServedRecord } from '../../client/served-record.ts'
 import { ConnbookError, systemCode, UsageError } from '../../errors.ts'
 import { listEnvelope } from '../../exchange/json-format.ts'
 import { dataPaths } from '../../files/data-folder.ts'
-import { hasData } from '../../folder/used-folder.ts'
+import { hasData } from '../../state/used-folder.ts'
 import type { WherePairs } from './where.ts'
 
 /** The records could not be saved; nothing has changed at the server. */

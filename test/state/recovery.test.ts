@@ -3,14 +3,14 @@ import assert from 'node:assert/strict'
 import { appendFile, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { describe, it, type TestContext } from 'node:test'
 import { type DataPaths, dataFiles, dataPaths } from '../../src/files/data-folder.ts'
-import { examineFolder } from '../../src/folder/examination.ts'
+import { examineFolder } from '../../src/state/examination.ts'
 import {
   describeRecovery,
   findRecovery,
   NewerFolderError,
   type Recovery,
   recoverState,
-} from '../../src/folder/recovery.ts'
+} from '../../src/state/recovery.ts'
 import { newerVersion } from '../faults/damage/damage-kinds.ts'
 import { createFailingFiles, failOn } from '../support/failing-files.ts'
 import { draft, openStore, someone } from '../support/store.ts'

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { AUDIT_FILE_BYTES_MAX } from '../../src/audit/audit-trail.ts'
 import { dataPaths } from '../../src/files/data-folder.ts'
-import { recordCommand } from '../../src/folder/command-audit.ts'
+import { recordCommand } from '../../src/state/command-audit.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 async function setUp(t: TestContext) {
