@@ -14,6 +14,8 @@ const ROTATIONS_TRIED = 16
  * Other processes may append at the same time; one that has the file open then goes on in the renamed file.
  */
 export class AuditFile {
+  /** Where lines are appended. */
+  readonly path: string
   readonly #folder: DataPaths
   readonly #bytesMax: number
   readonly #log: Log
@@ -29,6 +31,7 @@ export class AuditFile {
   #rotateAbove: number
 
   constructor(folder: DataPaths, bytesMax: number, log: Log) {
+    this.path = folder.file(auditFiles[0])
     this.#folder = folder
     this.#bytesMax = bytesMax
     this.#rotateAbove = bytesMax
@@ -41,7 +44,7 @@ export class AuditFile {
    * @throws {FolderRefusedError} Also the system's error if it cannot be opened; `append` then tries again.
    */
   async open(): Promise<void> {
-    const file = await this.#openFound(this.#folder.file(auditFiles[0]))
+    const file = await this.#openFound(this.path)
     if (file === undefined) return
     try {
       this.#isTorn = await this.#endsInHalfLine(file)
@@ -62,7 +65,7 @@ export class AuditFile {
   }
 
   async #create(): Promise<OpenFile> {
-    const file = await this.#folder.files.open(this.#folder.file(auditFiles[0]), 'ax+', 0o600)
+    const file = await this.#folder.files.open(this.path, 'ax+', 0o600)
     this.#file = file
     this.#bytes = 0
     this.#isTorn = false
@@ -133,11 +136,10 @@ export class AuditFile {
   /** Closes the file if somebody has removed it, moved it away, or put another in its place. */
   async #leaveUnnamed() {
     if (this.#file === undefined) return
-    const path = this.#folder.file(auditFiles[0])
-    const named = await ifPresent(this.#folder.files.lstat(path))
+    const named = await ifPresent(this.#folder.files.lstat(this.path))
     const open = await this.#file.stat()
     if (named?.ino === open.ino && named.dev === open.dev) return
-    if (open.nlink === 0) this.#log.error('audit_file_removed', { file: path })
+    if (open.nlink === 0) this.#log.error('audit_file_removed', { file: this.path })
     await this.close()
   }
 
@@ -156,9 +158,8 @@ export class AuditFile {
 
   /** After a failure, a second sync of the same file would report success although the data is lost. */
   async #replaceByCopy() {
-    const path = this.#folder.file(auditFiles[0])
-    const old = await this.#openFound(path)
-    const copy = await openAtomicFile(path, this.#folder.files)
+    const old = await this.#openFound(this.path)
+    const copy = await openAtomicFile(this.path, this.#folder.files)
     try {
       if (old !== undefined) await copyFrom(old, 0, copy)
       await copy.commit()

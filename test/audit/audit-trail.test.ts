@@ -4,13 +4,12 @@ import { appendFile, link, readdir, readFile, stat, symlink, writeFile } from 'n
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type AuditTrail, openAuditTrail } from '../../src/audit/audit-trail.ts'
 import {
   AUDIT_RETRY_MS,
   AUDIT_WAITING_LINES_MAX,
   AUDIT_WRITE_PAUSE_MS,
-  type AuditTrail,
-  openAuditTrail,
-} from '../../src/audit/audit-trail.ts'
+} from '../../src/audit/trail-writer.ts'
 import { dataPaths } from '../../src/files/data-folder.ts'
 import { Configuration } from '../../src/store/configuration.ts'
 import { eventually } from '../support/eventually.ts'
