@@ -1,7 +1,6 @@
-import { type Authenticator, readBearer } from '../auth/authenticator.ts'
-import { isCrossSite } from '../http/header-fields.ts'
+import type { Authenticator } from '../auth/authenticator.ts'
 import { areSameGrants, jsonReply, type Reply, type Request } from '../http/message.ts'
-import { BEARER_CHALLENGE, PROBLEM_TYPE, Problem, problemOf } from '../http/problem.ts'
+import { PROBLEM_TYPE, Problem, problemOf } from '../http/problem.ts'
 import {
   adviseOnPath,
   createRouter,
@@ -10,8 +9,8 @@ import {
   type Route,
   type Router,
 } from '../http/router.ts'
-import { allows, type Scope, type ScopeWord } from '../http/scope.ts'
 import type { Log } from '../log.ts'
+import { checkRoute, createAdmission, isOfCredential, SAFE_METHODS } from './admission.ts'
 import { WHOLE_SERVER } from './framing.ts'
 
 /** Turns a request into a reply; never throws, never rejects. */
@@ -20,7 +19,8 @@ export type App = (request: Request) => Reply | Promise<Reply>
 /** Why a starting server is not ready. */
 export const STILL_READING = 'The records are still being read'
 
-const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
+/** What the router finds of a request. */
+type Found = ReturnType<Router['match']>
 
 /**
  * The one place where a request meets a resource: match, authenticate, handle, reply.
@@ -37,18 +37,7 @@ export function createApp(
   redirect?: Redirect,
 ): App {
   const router = createRouter(routes, basePath)
-  // One of each for all requests: with a closure in each, requests outlived many collections of the young generation.
-  const checksAgain: Readonly<Record<ScopeWord, (this: Request) => void>> = {
-    read() {
-      checkMay('read', this)
-    },
-    write() {
-      checkMay('write', this)
-    },
-    admin() {
-      checkMay('admin', this)
-    },
-  }
+  const admit = createAdmission(authenticator)
 
   return (request) => {
     const match = matchOf(router, request)
@@ -60,77 +49,34 @@ export function createApp(
     }
   }
 
-  function dispatch(request: Request, match: ReturnType<typeof router.match>): Reply | Promise<Reply> {
+  function dispatch(request: Request, match: Found): Reply | Promise<Reply> {
     const redirected = match === undefined ? redirect?.(request) : undefined
     if (redirected !== undefined) return redirected
-    const route = match === 'malformed' ? undefined : match?.route
-    if (route?.access === 'public') checkSameSite(request)
-    else admit(request, route)
+    const route = routeOf(match)
+    admit(request, route)
     if (match === 'malformed') {
       throw new Problem('malformed_path', 'The path is not valid percent-encoded UTF-8')
     }
-    if (match === undefined) {
-      if (request.path === WHOLE_SERVER) return { status: 204, headers: {} }
-      throw new Problem('unknown_path', `There is nothing at this path${adviseOnPath(router, request.path)}`)
-    }
-    if (route !== undefined) {
-      // Refused before the handler looks at record or body; a reader may see 404 and 405.
-      if (route.access !== 'public') checkScope(request.principal?.scope, route.access)
-      if (request.principal?.grants !== undefined) checkGranted(route)
-      const make = () => route.handle(request, match.parameter)
-      const reply = make()
-      const isSlowRead = reply instanceof Promise && SAFE_METHODS.has(request.method)
-      return isSlowRead ? judgedAgain(request, reply, make) : reply
-    }
-    if (request.method === 'OPTIONS') return { status: 204, headers: { Allow: match.allow } }
-    throw new Problem('method_not_allowed', `This resource takes ${match.allow}`, {
-      headers: { Allow: match.allow },
-    })
-  }
-
-  /** Checks the credential and, unless it is a token, that the request is not cross-site. @throws {Problem} 403. */
-  function admit(request: Request, route: Route | undefined) {
-    const credential = authenticator.authenticate(request)
-    if (credential === undefined) throw notAuthenticated(request)
-    if (credential.carrier !== 'bearer') checkSameSite(request)
-    request.principal = credential.principal
-    request.credential = credential
-    const needed = route?.access ?? 'read'
-    request.checkAgain = checksAgain[needed === 'public' ? 'read' : needed]
-  }
-
-  /** @throws {Problem} 403. */
-  function checkMay(needed: ScopeWord, request: Request) {
-    const principal = authenticator.principalNow(request)
-    if (principal === undefined) throw notAuthenticated(request)
-    checkScope(principal.scope, needed)
-    request.principal = principal
+    if (match === undefined) return replyWithoutMatch(request, router)
+    if (route === undefined) return replyWithoutRoute(request, match)
+    // Refused before the handler looks at record or body; a reader may see 404 and 405.
+    checkRoute(route, request.principal)
+    const reply = route.handle(request, match.parameter)
+    const isSlowRead = reply instanceof Promise && SAFE_METHODS.has(request.method)
+    return isSlowRead ? judgedAgain(request, reply, route, match.parameter) : reply
   }
 
   /** An expiry that refuses a credential must survive a crash: it is durable before the answer. */
-  function refuse(
-    error: unknown,
-    request: Request,
-    match: Match | 'malformed' | undefined,
-  ): Reply | Promise<Reply> {
+  function refuse(error: unknown, request: Request, match: Found): Reply | Promise<Reply> {
     const remembering = isOfCredential(error) ? authenticator.remembering : undefined
     return remembering === undefined
       ? replyTo(error, request, match)
       : remembering.then(() => replyTo(error, request, match))
   }
 
-  function replyTo(error: unknown, request: Request, match: Match | 'malformed' | undefined): Reply {
-    let problem = problemOf(error)
-    if (problem === undefined) {
-      log.error('request_failed', {
-        request_id: request.requestId,
-        reason: error instanceof Error ? error.stack : String(error),
-      })
-      const message = 'The request could not be completed; the log of the server says why'
-      problem = new Problem('internal', message)
-    }
-    const route = match === 'malformed' ? undefined : match?.route
-    return route?.problemReply?.(problem) ?? problemReply(problem)
+  function replyTo(error: unknown, request: Request, match: Found): Reply {
+    const problem = problemOf(error) ?? logUnforeseen(error, request, log)
+    return routeOf(match)?.problemReply?.(problem) ?? problemReply(problem)
   }
 }
 
@@ -174,10 +120,35 @@ export function createStartingApp(
 }
 
 /** Also sets the request's `pattern`. */
-function matchOf(router: Router, request: Request): ReturnType<Router['match']> {
+function matchOf(router: Router, request: Request): Found {
   const match = router.match(request.method, request.path)
   if (match !== undefined && match !== 'malformed') request.pattern = match.pattern
   return match
+}
+
+function routeOf(match: Found): Route | undefined {
+  return match === 'malformed' ? undefined : match?.route
+}
+
+/** @throws {Problem} 404, unless the request is about the whole server. */
+function replyWithoutMatch({ path }: Request, router: Router): Reply {
+  if (path === WHOLE_SERVER) return { status: 204, headers: {} }
+  throw new Problem('unknown_path', `There is nothing at this path${adviseOnPath(router, path)}`)
+}
+
+/** @throws {Problem} 405, unless the request asks for the methods. */
+function replyWithoutRoute({ method }: Request, { allow }: Match): Reply {
+  if (method === 'OPTIONS') return { status: 204, headers: { Allow: allow } }
+  throw new Problem('method_not_allowed', `This resource takes ${allow}`, { headers: { Allow: allow } })
+}
+
+/** Logs an error that nobody has foreseen. @returns What the caller gets instead. */
+function logUnforeseen(error: unknown, { requestId }: Request, log: Log): Problem {
+  log.error('request_failed', {
+    request_id: requestId,
+    reason: error instanceof Error ? error.stack : String(error),
+  })
+  return new Problem('internal', 'The request could not be completed; the log of the server says why')
 }
 
 function stillStarting(): Reply {
@@ -196,9 +167,10 @@ export function problemReply(problem: Problem): Reply {
 async function judgedAgain(
   request: Request,
   first: Promise<Reply>,
-  make: () => Reply | Promise<Reply>,
+  route: Route,
+  parameter: string,
 ): Promise<Reply> {
-  for (let made = first; ; made = Promise.try(make)) {
+  for (let made = first; ; made = Promise.try(() => route.handle(request, parameter))) {
     const reply = await made.catch(() => undefined)
     // A live answer has begun already, and ends by itself.
     if (typeof reply?.body === 'object' && 'begin' in reply.body) return reply
@@ -206,46 +178,4 @@ async function judgedAgain(
     request.checkAgain?.()
     if (areSameGrants(principal?.grants, request.principal?.grants)) return made
   }
-}
-
-/** @throws {Problem} 403 if the route is not for accounts that see only some records. */
-function checkGranted({ limits }: Route) {
-  if (limits !== 'refused') return
-  const message =
-    'This is about all records, and this account has grants for some; use an account without grants'
-  throw new Problem('not_granted', message, { headers: { 'WWW-Authenticate': BEARER_CHALLENGE } })
-}
-
-/** @throws {Problem} 403 if a page of another site makes the browser change something, or log in. */
-function checkSameSite(request: Request) {
-  if (SAFE_METHODS.has(request.method) || !isCrossSite(request.headers)) return
-  const message = 'A page of another site made this request'
-  throw new Problem('cross_site', message, { headers: { 'WWW-Authenticate': BEARER_CHALLENGE } })
-}
-
-/** @throws {Problem} 403 with the missing scope (RFC 6750 section 3.1). */
-function checkScope(scope: Scope | undefined, needed: ScopeWord) {
-  if (scope !== undefined && allows(scope, needed)) return
-  const headers = { 'WWW-Authenticate': `${BEARER_CHALLENGE}, error="insufficient_scope", scope="${needed}"` }
-  const message =
-    needed === 'admin'
-      ? 'This credential cannot manage accounts; use one with the scope admin'
-      : 'This credential is read-only; to change records, use one with the scope write'
-  throw new Problem('insufficient_scope', message, { headers })
-}
-
-function isOfCredential(error: unknown): boolean {
-  return error instanceof Problem && (error.code === 'not_authenticated' || error.code === 'invalid_token')
-}
-
-/** Gives an error code only if a bearer token was sent (RFC 6750 section 3.1). */
-function notAuthenticated(request: Request): Problem {
-  const { authorization } = request.headers
-  if (authorization !== undefined && readBearer(authorization) !== undefined) {
-    const headers = { 'WWW-Authenticate': `${BEARER_CHALLENGE}, error="invalid_token"` }
-    const message = 'The token is not valid, or not any more; get a new one'
-    return new Problem('invalid_token', message, { headers })
-  }
-  const message = 'Log in at /login, or get a token at /v1/auth/token'
-  return new Problem('not_authenticated', message, { headers: { 'WWW-Authenticate': BEARER_CHALLENGE } })
 }

@@ -1,0 +1,102 @@
+import { type Authenticator, readBearer } from '../auth/authenticator.ts'
+import { isCrossSite } from '../http/header-fields.ts'
+import type { Principal, Request } from '../http/message.ts'
+import { BEARER_CHALLENGE, Problem } from '../http/problem.ts'
+import type { Route } from '../http/router.ts'
+import { allows, type Scope, type ScopeWord } from '../http/scope.ts'
+
+/** Methods that change nothing (RFC 9110 section 9.2.1). */
+export const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
+
+/**
+ * Makes the check of each request before its route answers: a valid credential, which a public route does not need, and,
+ * unless that is a token, no page of another site behind it. The check sets `principal`, `credential` and `checkAgain`.
+ *
+ * @returns Takes the route of the request; undefined where there is none, which strangers must not learn.
+ * @throws {Problem} 403.
+ */
+export function createAdmission(
+  authenticator: Authenticator,
+): (request: Request, route: Route | undefined) => void {
+  // One of each for all requests: with a closure in each, requests outlived many collections of the young generation.
+  const checksAgain: Readonly<Record<ScopeWord, (this: Request) => void>> = {
+    read: checkAgain(authenticator, 'read'),
+    write: checkAgain(authenticator, 'write'),
+    admin: checkAgain(authenticator, 'admin'),
+  }
+  return (request, route) => {
+    if (route?.access === 'public') {
+      checkSameSite(request)
+      return
+    }
+    const credential = authenticator.authenticate(request)
+    if (credential === undefined) throw notAuthenticated(request)
+    if (credential.carrier !== 'bearer') checkSameSite(request)
+    request.principal = credential.principal
+    request.credential = credential
+    request.checkAgain = checksAgain[route?.access ?? 'read']
+  }
+}
+
+/**
+ * Checks the scope of an admitted caller, and whether the route is for accounts with grants if his has some.
+ *
+ * @throws {Problem} 403.
+ */
+export function checkRoute(route: Route, principal: Principal | undefined): void {
+  if (route.access !== 'public') checkScope(principal?.scope, route.access)
+  if (principal?.grants !== undefined) checkGranted(route)
+}
+
+/** @returns The `checkAgain` of a request that needs the scope. */
+function checkAgain(authenticator: Authenticator, needed: ScopeWord): (this: Request) => void {
+  return function () {
+    const principal = authenticator.principalNow(this)
+    if (principal === undefined) throw notAuthenticated(this)
+    checkScope(principal.scope, needed)
+    this.principal = principal
+  }
+}
+
+/** @throws {Problem} 403 if the route is not for accounts that see only some records. */
+function checkGranted({ limits }: Route) {
+  if (limits !== 'refused') return
+  const message =
+    'This is about all records, and this account has grants for some; use an account without grants'
+  throw new Problem('not_granted', message, { headers: { 'WWW-Authenticate': BEARER_CHALLENGE } })
+}
+
+/** @throws {Problem} 403 if a page of another site makes the browser change something, or log in. */
+function checkSameSite(request: Request) {
+  if (SAFE_METHODS.has(request.method) || !isCrossSite(request.headers)) return
+  const message = 'A page of another site made this request'
+  throw new Problem('cross_site', message, { headers: { 'WWW-Authenticate': BEARER_CHALLENGE } })
+}
+
+/** @throws {Problem} 403 with the missing scope (RFC 6750 section 3.1). */
+function checkScope(scope: Scope | undefined, needed: ScopeWord) {
+  if (scope !== undefined && allows(scope, needed)) return
+  const headers = { 'WWW-Authenticate': `${BEARER_CHALLENGE}, error="insufficient_scope", scope="${needed}"` }
+  const message =
+    needed === 'admin'
+      ? 'This credential cannot manage accounts; use one with the scope admin'
+      : 'This credential is read-only; to change records, use one with the scope write'
+  throw new Problem('insufficient_scope', message, { headers })
+}
+
+/** Whether a request was refused for want of a valid credential. */
+export function isOfCredential(error: unknown): boolean {
+  return error instanceof Problem && (error.code === 'not_authenticated' || error.code === 'invalid_token')
+}
+
+/** Gives an error code only if a bearer token was sent (RFC 6750 section 3.1). */
+function notAuthenticated(request: Request): Problem {
+  const { authorization } = request.headers
+  if (authorization !== undefined && readBearer(authorization) !== undefined) {
+    const headers = { 'WWW-Authenticate': `${BEARER_CHALLENGE}, error="invalid_token"` }
+    const message = 'The token is not valid, or not any more; get a new one'
+    return new Problem('invalid_token', message, { headers })
+  }
+  const message = 'Log in at /login, or get a token at /v1/auth/token'
+  return new Problem('not_authenticated', message, { headers: { 'WWW-Authenticate': BEARER_CHALLENGE } })
+}
