@@ -37,44 +37,6 @@ interface Found {
   readonly entry: HistoryEntry
 }
 
-/** Reads from the audit trail what happened to records. */
-export interface RecordHistories {
-  /** The id of the last record that had a name; undefined if the trail names none. @throws {TrailUnavailableError} */
-  findLastHolder(asked: Asked, name: string, turn: Turn): Promise<number | undefined>
-  /**
-   * The last changes of a record, up to `limit`. Those of an earlier store do not count.
-   *
-   * @throws {TrailUnavailableError}
-   */
-  read(asked: Asked, id: number, limit: number, turn: Turn): Promise<RecordHistory>
-  /**
-   * The last changes of all records. Those of an earlier store do not count.
-   *
-   * @param find The record with an id, at the moment of the question; used only if the query has `keeps`.
-   * @throws {TrailUnavailableError}
-   */
-  readAll(
-    asked: Asked,
-    query: HistoryQuery,
-    find: (id: number) => Configuration | undefined,
-    turn: Turn,
-  ): Promise<AllHistory>
-  /**
-   * The last changes of a record, as far as they are seen: of the one that has the name, or else of the last one that was
-   * seen with it. Undefined if there is none.
-   *
-   * @param find As for `readAll`. @param present The record that has the name, if it is seen.
-   * @throws {TrailUnavailableError}
-   */
-  readSeen(
-    asked: Asked,
-    seen: SeenName,
-    present: Configuration | undefined,
-    find: (id: number) => Configuration | undefined,
-    turn: Turn,
-  ): Promise<AllHistory | undefined>
-}
-
 /** Whose history is read by somebody who does not see all records. */
 export interface SeenName {
   readonly name: string
@@ -82,16 +44,22 @@ export interface SeenName {
   readonly limit: number
 }
 
-export function createRecordHistories(
-  folder: DataPaths,
-  trail: Pick<AuditTrail, 'written'>,
-  log: Log,
-): RecordHistories {
-  return { findLastHolder, read, readAll, readSeen }
+/** Reads from the audit trail what happened to records. */
+export class RecordHistories {
+  readonly #folder: DataPaths
+  readonly #trail: Pick<AuditTrail, 'written'>
+  readonly #log: Log
 
-  async function findLastHolder(asked: Asked, name: string, turn: Turn): Promise<number | undefined> {
+  constructor(folder: DataPaths, trail: Pick<AuditTrail, 'written'>, log: Log) {
+    this.#folder = folder
+    this.#trail = trail
+    this.#log = log
+  }
+
+  /** The id of the last record that had a name; undefined if the trail names none. @throws {TrailUnavailableError} */
+  async findLastHolder(asked: Asked, name: string, turn: Turn): Promise<number | undefined> {
     let last: { readonly revision: number; readonly id: number } | undefined
-    await search(asked, turn, {
+    await this.#search(asked, turn, {
       text: printableJson(name),
       turnBytes: TRAIL_PIECE_BYTES,
       take(line, revision) {
@@ -104,11 +72,16 @@ export function createRecordHistories(
     return last?.id
   }
 
-  async function read(asked: Asked, id: number, limit: number, turn: Turn): Promise<RecordHistory> {
+  /**
+   * The last changes of a record, up to `limit`. Those of an earlier store do not count.
+   *
+   * @throws {TrailUnavailableError}
+   */
+  async read(asked: Asked, id: number, limit: number, turn: Turn): Promise<RecordHistory> {
     const now = timestamp()
     /** Falling. */
     const found: Found[] = []
-    const listed = await search(asked, turn, {
+    const listed = await this.#search(asked, turn, {
       text: `"id":${id},`,
       turnBytes: TRAIL_PIECE_BYTES,
       take(line, revision) {
@@ -130,7 +103,13 @@ export function createRecordHistories(
     return { history, since: isLater ? oldest.entry.time : since }
   }
 
-  async function readAll(
+  /**
+   * The last changes of all records. Those of an earlier store do not count.
+   *
+   * @param find The record with an id, at the moment of the question; used only if the query has `keeps`.
+   * @throws {TrailUnavailableError}
+   */
+  async readAll(
     asked: Asked,
     query: HistoryQuery,
     find: (id: number) => Configuration | undefined,
@@ -142,7 +121,7 @@ export function createRecordHistories(
     const isWhole = before === undefined || keeps !== undefined
     const upTo = isWhole ? asked.revision : Math.min(asked.revision, before.revision)
     const walk = new HistoryWalk(query, upTo, find)
-    const listed = await search({ ...asked, revision: upTo }, turn, {
+    const listed = await this.#search({ ...asked, revision: upTo }, turn, {
       text: '',
       takesCounts: true,
       turnBytes: PARSED_BYTES_A_TURN,
@@ -152,7 +131,14 @@ export function createRecordHistories(
     return turn(() => walk.end(listed, now))
   }
 
-  async function readSeen(
+  /**
+   * The last changes of a record, as far as they are seen: of the one that has the name, or else of the last one that was
+   * seen with it. Undefined if there is none.
+   *
+   * @param find As for `readAll`. @param present The record that has the name, if it is seen.
+   * @throws {TrailUnavailableError}
+   */
+  async readSeen(
     asked: Asked,
     { name, access, limit }: SeenName,
     present: Configuration | undefined,
@@ -167,22 +153,22 @@ export function createRecordHistories(
         id ??= (after ?? before)?.id
         return true
       }
-      await readAll(asked, { limit: 1, access, keeps }, find, turn)
+      await this.readAll(asked, { limit: 1, access, keeps }, find, turn)
     }
     if (id === undefined) return undefined
     const keeps = ({ before, after }: PastChange) => (after ?? before)?.id === id
-    return readAll(asked, { limit, access, keeps }, find, turn)
+    return this.readAll(asked, { limit, access, keeps }, find, turn)
   }
 
-  async function search({ store, revision }: Asked, turn: Turn, more: Omit<TrailSearch, 'store' | 'upTo'>) {
-    await trail.written().catch((error: unknown) => {
+  async #search({ store, revision }: Asked, turn: Turn, more: Omit<TrailSearch, 'store' | 'upTo'>) {
+    await this.#trail.written().catch((error: unknown) => {
       throw new TrailUnavailableError(UNAVAILABLE, { cause: error })
     })
     try {
-      return await scanTrail(folder, { store: storeOfTag(store), upTo: revision, ...more }, turn)
+      return await scanTrail(this.#folder, { store: storeOfTag(store), upTo: revision, ...more }, turn)
     } catch (error) {
       if (error instanceof ConnbookError || systemCode(error) === undefined) throw error
-      log.error('audit_not_read', { reason: String(error) })
+      this.#log.error('audit_not_read', { reason: String(error) })
       throw new TrailUnavailableError(UNAVAILABLE, { cause: error })
     }
   }

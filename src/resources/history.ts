@@ -95,7 +95,7 @@ export const history = defineResource({
 
 export function historyHandlers(
   store: ConfigurationStore,
-  histories: RecordHistories,
+  histories: Pick<RecordHistories, keyof RecordHistories>,
   scheduler: Pick<Scheduler, 'once'>,
   basePath = '',
 ) {

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { openAuditTrail } from '../audit/audit-trail.ts'
-import { createRecordHistories } from '../audit/record-history.ts'
+import { RecordHistories } from '../audit/record-history.ts'
 import { findNewestTime } from '../audit/trail-lines.ts'
 import { createAccountAdministration } from '../auth/account-administration.ts'
 import type { Accounts } from '../auth/accounts.ts'
@@ -194,7 +194,7 @@ async function start(
   const recent = new RecentFigures(metrics, () => performance.now())
   opened.defer(recent.begin())
   const freeBytes = () => folder.files.freeBytes(folder.path).catch(() => undefined)
-  const histories = createRecordHistories(folder, audit, log)
+  const histories = new RecordHistories(folder, audit, log)
   const shared = {
     ...{ authenticator, store, audit, histories, scheduler, whyNotReady, whyNotReadable },
     administration,

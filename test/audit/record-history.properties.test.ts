@@ -7,7 +7,7 @@ import { changesBetween } from '../../src/audit/audit-line.ts'
 import { type AuditTrail, openAuditTrail } from '../../src/audit/audit-trail.ts'
 import type { HistoryPlace } from '../../src/audit/history-walk.ts'
 import type { PastChange } from '../../src/audit/past-records.ts'
-import { createRecordHistories } from '../../src/audit/record-history.ts'
+import { RecordHistories } from '../../src/audit/record-history.ts'
 import { auditFiles, type DataPaths, dataPaths } from '../../src/files/data-folder.ts'
 import { IMPORT_AUDITED_RECORDS_MAX } from '../../src/limits.ts'
 import type { ImportNote } from '../../src/store/authorship.ts'
@@ -236,7 +236,7 @@ function namesIn({ change, before }: Made): (string | undefined)[] {
 
 /** Asserts of each name, with some limit, that the history is true, and complete where it says so. */
 async function assertTold(world: World, limit: number, isWhole: boolean) {
-  const histories = createRecordHistories(world.paths, world.trail, createMemoryLog())
+  const histories = new RecordHistories(world.paths, world.trail, createMemoryLog())
   const asked = { store: `${world.store}-more`, revision: world.revision }
   const turn = async <Result>(piece: () => Result) => piece()
   const own = world.made.filter(({ store }) => store === world.store).toReversed()
@@ -272,7 +272,7 @@ async function assertTold(world: World, limit: number, isWhole: boolean) {
 
 /** Asserts the same of the history of all, page by page. */
 async function assertAllTold(world: World, limit: number, isWhole: boolean, port?: number) {
-  const histories = createRecordHistories(world.paths, world.trail, createMemoryLog())
+  const histories = new RecordHistories(world.paths, world.trail, createMemoryLog())
   const asked = { store: `${world.store}-more`, revision: world.revision }
   const turn = async <Result>(piece: () => Result) => piece()
   const find = (id: number) => world.records.values().find((record) => record.id === id)

@@ -2,7 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { describe, it, type TestContext } from 'node:test'
-import { createRecordHistories } from '../../src/audit/record-history.ts'
+import { RecordHistories } from '../../src/audit/record-history.ts'
 import type { Turn } from '../../src/audit/trail-scan.ts'
 import { TRAIL_PIECE_BYTES } from '../../src/audit/trail-scan.ts'
 import { TrailUnavailableError } from '../../src/errors.ts'
@@ -29,7 +29,7 @@ async function trailOf(t: TestContext, ...texts: (readonly string[])[]) {
   const paths = dataPaths(await temporaryFolder(t), files)
   for (const [i, lines] of texts.entries())
     await writeFile(paths.file(auditFiles[i] ?? 'audit.jsonl'), lines.map((each) => `${each}\n`).join(''))
-  const histories = createRecordHistories(paths, { written: async () => {} }, createMemoryLog())
+  const histories = new RecordHistories(paths, { written: async () => {} }, createMemoryLog())
   const read = async (id: number, revision: number, limit = 100, turn = atOnce) => {
     const { history, since } = await histories.read({ store: STORE, revision }, id, limit, turn)
     return { times: history.map(({ time }) => time), since }

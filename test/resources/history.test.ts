@@ -5,7 +5,6 @@ import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
-import type { RecordHistories } from '../../src/audit/record-history.ts'
 import { IMPORT_AUDITED_RECORDS_MAX } from '../../src/limits.ts'
 import { HISTORIES_AT_ONCE_MAX, HISTORIES_WAITING_MAX, historyHandlers } from '../../src/resources/history.ts'
 import { Scheduler } from '../../src/scheduler.ts'
@@ -33,6 +32,8 @@ interface History {
   readonly history: readonly Entry[]
   readonly since: string
 }
+
+type Histories = Parameters<typeof historyHandlers>[1]
 
 const nobody = () => assert.fail('nobody asks for it')
 const unasked = { readAll: nobody, readSeen: nobody }
@@ -318,7 +319,7 @@ describe('GET /v1/history/NAME', () => {
     const gate = Promise.withResolvers<void>()
     let begun = 0
     let ended = 0
-    const histories: RecordHistories = {
+    const histories: Histories = {
       ...unasked,
       findLastHolder: async () => undefined,
       async read(_asked, _id, _limit, turn) {
@@ -389,7 +390,7 @@ describe('GET /v1/history/NAME', () => {
     assert.deepEqual(eventsOf(await read('a')), ['added'])
 
     const scheduler = new Scheduler()
-    const never: RecordHistories = {
+    const never: Histories = {
       ...unasked,
       findLastHolder: async () => undefined,
       read: () => new Promise(() => {}),

@@ -2,7 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import { createRecordHistories } from '../../src/audit/record-history.ts'
+import { RecordHistories } from '../../src/audit/record-history.ts'
 import { dataPaths } from '../../src/files/data-folder.ts'
 import type { Request } from '../../src/http/message.ts'
 import { configurationHandlers } from '../../src/resources/configurations.ts'
@@ -111,7 +111,7 @@ describe('what an account with grants is told', { timeout: 180_000 }, () => {
           }),
         )
 
-        const histories = createRecordHistories(dataPaths(folder), trail, createMemoryLog())
+        const histories = new RecordHistories(dataPaths(folder), trail, createMemoryLog())
         const history = historyHandlers(store, histories, scheduler)
         const entriesIn = (text: string) =>
           (JSON.parse(text) as { history: { event: string; record?: object }[] }).history
