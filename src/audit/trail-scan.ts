@@ -1,5 +1,6 @@
 import { constants } from 'node:fs'
 import { ifPresent } from '../errors.ts'
+import { readAt } from '../files/atomic-file.ts'
 import { auditFiles, type DataPaths, dataFiles } from '../files/data-folder.ts'
 import type { OpenFile } from '../files/file-system.ts'
 import { isObject, parseJson } from '../json.ts'
@@ -106,17 +107,6 @@ function* partsFromEnd(lines: Buffer, bytes: number): Generator<Buffer> {
     yield lines.subarray(start, end)
     end = start
   }
-}
-
-/** @returns How many bytes there were, up to the length of the buffer. */
-async function readAt(file: OpenFile, position: number, buffer: Buffer): Promise<number> {
-  let filled = 0
-  while (filled < buffer.length) {
-    const { bytesRead } = await file.read(buffer, filled, buffer.length - filled, position + filled)
-    if (bytesRead === 0) break
-    filled += bytesRead
-  }
-  return filled
 }
 
 /**

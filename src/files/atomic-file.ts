@@ -137,11 +137,11 @@ export async function copyFrom(source: OpenFile, start: number, target: AtomicFi
   }
 }
 
-/** Reads the start of a file into `bytes`. @returns How many bytes were read; fewer only at the end of the file. */
-export async function readStart(file: OpenFile, bytes: Uint8Array): Promise<number> {
+/** Repeats short reads until `bytes` is full. @returns How many bytes were read; fewer only at the end of the file. */
+export async function readAt(file: OpenFile, position: number, bytes: Uint8Array): Promise<number> {
   let length = 0
   while (length < bytes.length) {
-    const { bytesRead } = await file.read(bytes, length, bytes.length - length, length)
+    const { bytesRead } = await file.read(bytes, length, bytes.length - length, position + length)
     if (bytesRead === 0) break
     length += bytesRead
   }

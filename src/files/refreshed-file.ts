@@ -1,7 +1,7 @@
 import type { Stats } from 'node:fs'
 import { dirname } from 'node:path'
 import { ifPresent } from '../errors.ts'
-import { type AtomicFile, openAtomicFile } from './atomic-file.ts'
+import { type AtomicFile, openAtomicFile, readAt } from './atomic-file.ts'
 import type { FileSystem, OpenFile } from './file-system.ts'
 import { explainReplacing } from './replaced-file.ts'
 
@@ -82,15 +82,4 @@ async function copyStart(source: OpenFile | undefined, length: number, target: A
     await target.write(bytes)
     copied += bytes.length
   }
-}
-
-/** @returns How many bytes were read; fewer only at the end of the file. */
-async function readAt(file: OpenFile, position: number, bytes: Buffer): Promise<number> {
-  let length = 0
-  while (length < bytes.length) {
-    const { bytesRead } = await file.read(bytes, length, bytes.length - length, position + length)
-    if (bytesRead === 0) break
-    length += bytesRead
-  }
-  return length
 }

@@ -1,5 +1,5 @@
 import { DamagedFileError, inFile, NewerFormError, RESTORE_ADVICE } from '../errors.ts'
-import { readStart } from '../files/atomic-file.ts'
+import { readAt } from '../files/atomic-file.ts'
 import type { OpenFile } from '../files/file-system.ts'
 import { forEachLine } from '../files/lines.ts'
 import { checkMembers, isNewerVersion, isObject, parseJson } from '../json.ts'
@@ -47,7 +47,7 @@ export async function readJournalHeader(
   versionMax = FIRST_VERSION,
 ): Promise<JournalHeader> {
   const start = Buffer.alloc(HEADER_BYTES_MAX)
-  const newline = start.subarray(0, await readStart(file, start)).indexOf('\n')
+  const newline = start.subarray(0, await readAt(file, 0, start)).indexOf('\n')
   const frame = newline === -1 ? undefined : parseFrame(start.subarray(0, newline))
   if (frame === undefined || frame.crcAfter(0) !== frame.storedCrc)
     throw new DamagedFileError(path, 0, 'the first line is not a journal header', RESTORE_ADVICE)

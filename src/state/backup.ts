@@ -4,7 +4,7 @@ import { readListedChanges } from '../audit/listed-changes.ts'
 import type { Accounts } from '../auth/accounts.ts'
 import { accountsDocument } from '../auth/accounts-file.ts'
 import { ConnbookError, ifReachable, systemCode } from '../errors.ts'
-import { readStart, writeAtomicFile } from '../files/atomic-file.ts'
+import { readAt, writeAtomicFile } from '../files/atomic-file.ts'
 import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { FileNotReplacedError, replaceFile } from '../files/replaced-file.ts'
@@ -74,7 +74,7 @@ export async function checkTarget(path: string, folder: DataPaths | undefined) {
     const file = await realFileSystem.open(path, 'r')
     try {
       const start = Buffer.alloc(BACKUP_START.length)
-      const isEmpty = (await readStart(file, start)) === 0
+      const isEmpty = (await readAt(file, 0, start)) === 0
       if (!isEmpty && start.toString() !== BACKUP_START) throw refuse('there is a file that is no backup')
     } finally {
       await file.close()
