@@ -9,6 +9,8 @@ import { describeTail, examine, type Finding } from '../storage/finding.ts'
 import { counted } from '../text.ts'
 import { mustHaveJournal } from './used-folder.ts'
 
+/** Named with what they hold; nothing of it is checked. */
+const shown: readonly string[] = [dataFiles.initialCredentials, dataFiles.history]
 /** Without those that are examined, or hold nothing. */
 const names: readonly string[] = [...Object.values(dataFiles), OWNER_SOCKET]
 
@@ -29,7 +31,7 @@ export async function examineFolder(folder: DataPaths): Promise<RecordsExaminati
   const hasRecords = stored === undefined || stored.index.revision > 0
   const secretFindings = isInUse || hasRecords ? await examineSecrets(folder) : [firstStartPending]
   const others = entries
-    .filter((entry) => entry === dataFiles.initialCredentials || !names.includes(entry))
+    .filter((entry) => shown.includes(entry) || !names.includes(entry))
     .map((name) => ({ name, words: describeOther(name), isDamage: false }))
   return { findings: [...secretFindings, ...recordFindings, ...others], stored }
 }
@@ -68,6 +70,7 @@ function describeOther(name: string): string {
   if (auditFiles.some((file) => file === name)) return 'who did what'
   if (name === dataFiles.initialCredentials)
     return 'secrets of the first start, in the clear; each goes when it is changed'
+  if (name === dataFiles.history) return 'the history that a restored backup had'
   if (/\.torn-\d+-[0-9a-f]+$/.test(name)) return 'a half-written end that a crash left, cut off and kept'
   if (name.startsWith('before-restore-')) return 'what was there before a restore'
   if (/^\..+\.tmp$/.test(name))

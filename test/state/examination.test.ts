@@ -65,6 +65,7 @@ describe('examineFolder', () => {
     const others = {
       'audit.1.jsonl': /^who did what/,
       [dataFiles.initialCredentials]: /^secrets of the first start/,
+      [dataFiles.history]: /^the history that a restored backup had/,
       'journal.jsonl.torn-5-0a1b': /^a half-written end/,
       '.accounts.json.0123456789ab.tmp': /^being written, or left by a crash/,
       'before-restore-20260102T030405Z-0a1b': /^what was there before a restore/,
