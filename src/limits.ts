@@ -88,22 +88,6 @@ export const EVENTS_RETRY_MS = 2_000
 
 /** Changes that wait for the disk; one more is refused with 503. */
 export const WAITING_CHANGES_MAX = 10_000
-/** Up to about so many keys are read from etcd, or removed, at once; more in ranges. */
-export const CLUSTER_SMALL_RECORDS = 5_000
-export const CLUSTER_RANGES_AT_ONCE = 4
-/** Changes in one transaction of etcd, whose default of --max-txn-ops is 128; two more operations are the node's. */
-export const BATCH_CHANGES_MAX = 120
-/** How long a change waits for etcd in all. */
-export const CLUSTER_CHANGE_MS = 10_000
-/**
- * Batches kept after giving up on them: if the watch still reports one, its lines in the audit trail can have the addresses
- * of its callers.
- */
-export const GIVEN_UP_BATCHES_MAX = 16
-/** Before a change is sent again that had no answer. */
-export const ETCD_RETRY_PAUSE_MS = 50
-/** Before a batch that lost to another node is tried again, at random up to this: without it, one node starves. */
-export const BATCH_PAUSE_MS_MAX = 10
 /** Changes in one journal frame, so in one `fdatasync`. */
 export const FRAME_CHANGES_MAX = 1_000
 /** A line of a data file. Only an import, which is one journal frame, comes near it; a longer one is refused. */

@@ -1,5 +1,4 @@
 import { OutcomeUnknownError, OvertakenError } from '../errors.ts'
-import { BATCH_CHANGES_MAX } from '../limits.ts'
 import { notesOf } from '../store/authorship.ts'
 import { type Change, namesOf } from '../store/change.ts'
 import type { CheckChange } from '../store/change-log.ts'
@@ -21,6 +20,8 @@ import {
 } from './messages.ts'
 import { encodeNodeEntry } from './node-entry.ts'
 
+/** Changes in one transaction of etcd, whose default of --max-txn-ops is 128; two more operations are the node's. */
+export const BATCH_CHANGES_MAX = 120
 /** Operations of each transaction within that of an import, three of which are on one way down. */
 const IMPORT_FAN_OUT = 40
 

@@ -1,5 +1,4 @@
 import { createKey } from '../auth/keys.ts'
-import { CLUSTER_SMALL_RECORDS } from '../limits.ts'
 import { checkAccounts } from '../state/backup.ts'
 import type { Backup } from '../state/backup-document.ts'
 import type { Configuration } from '../store/configuration.ts'
@@ -8,7 +7,7 @@ import { clusterDocuments } from './cluster-documents.ts'
 import { ClusterRefusedError, nothingThere } from './cluster-error.ts'
 import type { ClusterKeys } from './cluster-keys.ts'
 import { type ClusterMeta, createMeta, encodeMeta, parseMeta, storeIdOf } from './cluster-meta.ts'
-import { type ClusterState, countLeftovers, readCluster } from './cluster-reading.ts'
+import { CLUSTER_SMALL_RECORDS, type ClusterState, countLeftovers, readCluster } from './cluster-reading.ts'
 import {
   type EtcdOperation,
   isAbsent,

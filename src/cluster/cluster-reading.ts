@@ -1,4 +1,3 @@
-import { CLUSTER_RANGES_AT_ONCE, CLUSTER_SMALL_RECORDS } from '../limits.ts'
 import type { Configuration } from '../store/configuration.ts'
 import { ConfigurationIndex } from '../store/configuration-index.ts'
 import { foreignKey, incomplete, inUse, missingKey, nothingThere, refusedKey } from './cluster-error.ts'
@@ -9,7 +8,11 @@ import type { EtcdCallOptions, Gateway } from './gateway.ts'
 import type { KeyValue, RangeQuery } from './messages.ts'
 import { parseRecordValue } from './revision-changes.ts'
 
-/** The same when all records are read, from a member that has just answered. */
+/** Up to about so many keys are read from etcd, or removed, at once; more in ranges. */
+export const CLUSTER_SMALL_RECORDS = 5_000
+const CLUSTER_RANGES_AT_ONCE = 4
+
+/** How long a member that has just answered may take when all records are read. */
 const ETCD_READING_MS = 10_000
 
 const READINGS_MAX = 5

@@ -1,11 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { StorageUnavailableError } from '../errors.ts'
-import {
-  BATCH_PAUSE_MS_MAX,
-  CLUSTER_CHANGE_MS,
-  ETCD_RETRY_PAUSE_MS,
-  GIVEN_UP_BATCHES_MAX,
-} from '../limits.ts'
 import type { Family } from '../metrics/family.ts'
 import { type Change, namesOf } from '../store/change.ts'
 import type { CheckChange, SharedChangeLog } from '../store/change-log.ts'
@@ -23,10 +17,16 @@ import type { TransactionAnswer, WatchEvent } from './messages.ts'
 import { type NodeEntry, parseNodeEntry } from './node-entry.ts'
 import { type NodeIdentity, NodePosition } from './node-position.ts'
 import { changesOfRevision } from './revision-changes.ts'
+import { CLUSTER_CHANGE_MS, ETCD_RETRY_PAUSE_MS, LOST_PAUSE_MS_MAX } from './settled-transaction.ts'
 import { checkImport, copied, finalRefusal, notTaken, tooLarge, WaitingChanges } from './waiting-changes.ts'
 
 /** After so long without a change of another node, a node counts on there being none. */
 const CLUSTER_ALONE_MS = 1_000
+/**
+ * Batches kept after giving up on them: if the watch still reports one, its lines in the audit trail can have the addresses
+ * of its callers.
+ */
+const GIVEN_UP_BATCHES_MAX = 16
 
 export interface ChangeLogParts extends NodeIdentity {
   readonly gateway: Gateway
@@ -227,7 +227,7 @@ export class EtcdChangeLog implements SharedChangeLog {
         continue
       }
       if (this.#elapsed() >= batch.until) return this.#giveUp(batch, why)
-      await pause(why === 'outdated' ? Math.random() * BATCH_PAUSE_MS_MAX : ETCD_RETRY_PAUSE_MS)
+      await pause(why === 'outdated' ? Math.random() * LOST_PAUSE_MS_MAX : ETCD_RETRY_PAUSE_MS)
     }
   }
 

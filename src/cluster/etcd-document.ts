@@ -8,7 +8,7 @@ import {
   type Following,
   type SharedDocument,
 } from '../files/shared-document.ts'
-import { BATCH_PAUSE_MS_MAX, LOCK_WAIT_MS } from '../limits.ts'
+import { LOCK_WAIT_MS } from '../limits.ts'
 import { ClusterRefusedError, missingKey, refusedKey } from './cluster-error.ts'
 import { EtcdError } from './etcd-error.ts'
 import type { Gateway } from './gateway.ts'
@@ -22,7 +22,12 @@ import {
   type WatchEvent,
 } from './messages.ts'
 import { type Sealer, WrongKeyFileError } from './sealed-text.ts'
-import { callUntilSettled, changeEnd, transactUntilSettled } from './settled-transaction.ts'
+import {
+  callUntilSettled,
+  changeEnd,
+  LOST_PAUSE_MS_MAX,
+  transactUntilSettled,
+} from './settled-transaction.ts'
 
 export interface EtcdDocumentOptions<Content> {
   readonly gateway: Gateway
@@ -98,7 +103,7 @@ export class EtcdDocument<Content> implements SharedDocument<Content> {
         )
       found = now
       // Without it one of two that begin together may lose each time.
-      await setTimeout(Math.random() * BATCH_PAUSE_MS_MAX)
+      await setTimeout(Math.random() * LOST_PAUSE_MS_MAX)
     }
   }
 

@@ -1,4 +1,4 @@
-import { BATCH_CHANGES_MAX } from '../limits.ts'
+import { BATCH_CHANGES_MAX } from './batch.ts'
 
 /** How long a batch waits for more changes, at most. The first of them must come in a share of that, each later one after a pause. */
 export const GATHERING_MS_MAX = 50

@@ -1,5 +1,5 @@
 import { StorageUnavailableError } from '../errors.ts'
-import { CLUSTER_CHANGE_MS } from '../limits.ts'
+import { CLUSTER_CHANGE_MS } from './settled-transaction.ts'
 
 interface Waiter {
   readonly revision: number

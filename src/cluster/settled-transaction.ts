@@ -1,9 +1,15 @@
 import { setTimeout } from 'node:timers/promises'
 import { OutcomeUnknownError, StorageFullError, StorageUnavailableError } from '../errors.ts'
-import { CLUSTER_CHANGE_MS, ETCD_RETRY_PAUSE_MS } from '../limits.ts'
 import { EtcdError } from './etcd-error.ts'
 import { type Gateway, isPassing } from './gateway.ts'
 import type { Transaction, TransactionAnswer } from './messages.ts'
+
+/** How long a change waits for etcd in all. */
+export const CLUSTER_CHANGE_MS = 10_000
+/** Before a change is sent again that had no answer. */
+export const ETCD_RETRY_PAUSE_MS = 50
+/** Before a change that lost to another node is tried again, at random up to this: without it, one node starves. */
+export const LOST_PAUSE_MS_MAX = 10
 
 export interface Settled<Answer> {
   readonly answer: Answer

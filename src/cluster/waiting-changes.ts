@@ -1,7 +1,7 @@
 import { OverloadedError, StorageFullError, StorageUnavailableError, TooManyChangesError } from '../errors.ts'
-import { BATCH_CHANGES_MAX, WAITING_CHANGES_MAX } from '../limits.ts'
+import { WAITING_CHANGES_MAX } from '../limits.ts'
 import { type Change, namesOf } from '../store/change.ts'
-import { Batch, type PendingChange } from './batch.ts'
+import { BATCH_CHANGES_MAX, Batch, type PendingChange } from './batch.ts'
 import type { ClusterKeys } from './cluster-keys.ts'
 import type { EtcdError } from './etcd-error.ts'
 

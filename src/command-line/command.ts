@@ -76,16 +76,6 @@ export const DAMAGED = exitCodes[65].meaning
 /** Help for exit code 75. */
 export const IN_USE = exitCodes[75].meaning
 
-/** Help for exit codes 5 and 6 of commands that work on a folder, or on a cluster. */
-export const clusterExitCodes = {
-  5: 'with --etcd: not let in',
-  6: 'with --etcd: not reached, without an answer, or not to be trusted',
-} as const
-
-/** Note of commands that change accounts or keys. */
-export const CHANGES_CLUSTER =
-  'With --etcd it changes a cluster, beside its nodes. --data names the folder of one of them, whose audit trail lists the change.'
-
 /** The paragraphs of the help below the summary. */
 export function notesOf({ server, notes = [] }: Pick<Command, 'server' | 'notes'>): readonly string[] {
   return server === undefined ? notes : [`The server must be ${server}.`, ...notes]

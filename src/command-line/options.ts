@@ -1,6 +1,7 @@
 import { exportFormatNames } from '../exchange/export-formats.ts'
 import { extraColumns, separatorWords } from '../exchange/import-options.ts'
 import { importFormatNames } from '../exchange/import-reader.ts'
+import { clusterFlags } from '../service/cluster-options.ts'
 import { type OptionSpec, type ParsedOptions, parsePath } from '../service/option-values.ts'
 import { serverOptionSpecs } from '../service/server-options.ts'
 import { importModes } from '../store/authorship.ts'
@@ -154,19 +155,6 @@ export const specEntries = Object.entries(optionSpecs) as [keyof Options, Option
 
 /** In the order of the table. */
 export const optionNames: readonly (keyof Options)[] = specEntries.map(([name]) => name)
-
-/** The flags that name a cluster. */
-export const clusterFlags = [
-  'etcd',
-  'etcdPrefix',
-  'etcdCa',
-  'etcdCert',
-  'etcdKey',
-  'etcdUser',
-  'etcdPasswordFile',
-  'etcdKeyFile',
-  'etcdPlain',
-] as const satisfies readonly (keyof Options)[]
 
 /** The flags that say where records and accounts are kept. */
 export const placeFlags = ['data', ...clusterFlags] as const satisfies readonly (keyof Options)[]

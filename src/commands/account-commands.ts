@@ -1,6 +1,5 @@
 import type { AccountKind } from '../auth/accounts.ts'
 import {
-  CHANGES_CLUSTER,
   type Command,
   type CommandContext,
   type CommandInput,
@@ -13,6 +12,7 @@ import { type Options, placeFlags } from '../command-line/options.ts'
 import { UsageError } from '../errors.ts'
 import { addNamed, listNames, removeNamed, replaceSecret, setRights } from './accounts.ts'
 import { addAt, listAt, removeAt, replaceSecretAt, setRightsAt } from './remote/accounts.ts'
+import { CHANGES_CLUSTER } from './used-cluster.ts'
 
 /** How to call the server of `--server`. */
 const serverFlags = ['server', 'authority', 'plain', 'noRetry'] as const

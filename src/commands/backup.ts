@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { clusterExitCodes, DAMAGED, defineCommand } from '../command-line/command.ts'
+import { DAMAGED, defineCommand } from '../command-line/command.ts'
 import { type Options, type PlaceFlag, placeFlags } from '../command-line/options.ts'
 import { type Print, shown } from '../command-line/output.ts'
 import { UsageError } from '../errors.ts'
@@ -7,7 +7,7 @@ import type { DataPaths } from '../files/data-folder.ts'
 import { CANNOT_KEEP, checkTarget, keepBackupTime, takeBackup, writeToFile } from '../state/backup.ts'
 import { type Backup, describeBackup, writeBackup } from '../state/backup-document.ts'
 import { getUsedFolder, readBetweenRestores } from '../state/used-folder.ts'
-import { usedCluster } from './used-cluster.ts'
+import { clusterExitCodes, usedCluster } from './used-cluster.ts'
 import { abortOnSignals, isStandardOutput, isStream, writeToOutput, writeToStream } from './written-file.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { type CommandContext, clusterExitCodes, DAMAGED, defineCommand } from '../command-line/command.ts'
+import { type CommandContext, DAMAGED, defineCommand } from '../command-line/command.ts'
 import { placeFlags } from '../command-line/options.ts'
 import type { Print } from '../command-line/output.ts'
 import { ConnbookError } from '../errors.ts'
@@ -11,7 +11,7 @@ import { examineFolder } from '../state/examination.ts'
 import { checkHasData, readBetweenRestores } from '../state/used-folder.ts'
 import type { Finding } from '../storage/finding.ts'
 import { counted } from '../text.ts'
-import { type UsedCluster, usedCluster } from './used-cluster.ts'
+import { clusterExitCodes, type UsedCluster, usedCluster } from './used-cluster.ts'
 
 /** Damaged files were found, and named on standard output. */
 export class DamageFoundError extends ConnbookError {

@@ -11,11 +11,9 @@ import {
 import type { StoredKey } from '../auth/keys.ts'
 import { alignColumns } from '../command-line/columns.ts'
 import {
-  CHANGES_CLUSTER,
   type Command,
   type CommandContext,
   type CommandInput,
-  clusterExitCodes,
   DAMAGED,
   defineCommand,
 } from '../command-line/command.ts'
@@ -23,6 +21,7 @@ import { type PlaceFlag, placeFlags } from '../command-line/options.ts'
 import { shown } from '../command-line/output.ts'
 import type { TerminalStyle } from '../command-line/terminal-style.ts'
 import { recordCommand } from '../state/command-audit.ts'
+import { CHANGES_CLUSTER, clusterExitCodes } from './used-cluster.ts'
 import { getReadCredentials, getUsedCredentials, type UsedCredentials } from './used-credentials.ts'
 
 /**

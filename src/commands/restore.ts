@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { withCredentialsLock } from '../auth/credentials-lock.ts'
-import { type CommandContext, clusterExitCodes, defineCommand, IN_USE } from '../command-line/command.ts'
+import { type CommandContext, defineCommand, IN_USE } from '../command-line/command.ts'
 import { placeFlags } from '../command-line/options.ts'
 import { shown } from '../command-line/output.ts'
 import { dataPaths, openDataFolder } from '../files/data-folder.ts'
@@ -11,7 +11,7 @@ import { type Backup, describeBackup, readBackup } from '../state/backup-documen
 import { recordCommand } from '../state/command-audit.ts'
 import { checkNoNode, isNodeFolder } from '../state/node-folder.ts'
 import { replaceState } from '../state/restore.ts'
-import { type UsedCluster, usedCluster } from './used-cluster.ts'
+import { clusterExitCodes, type UsedCluster, usedCluster } from './used-cluster.ts'
 
 /**
  * Replaces the content of the folder, with new signing keys, and keeps the old files aside.

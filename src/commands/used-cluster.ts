@@ -54,6 +54,16 @@ export function usedCluster(options: ClusterOptions): UsedCluster | undefined {
   }
 }
 
+/** Help for exit codes 5 and 6 of commands that work on a folder, or on a cluster. */
+export const clusterExitCodes = {
+  5: 'with --etcd: not let in',
+  6: 'with --etcd: not reached, without an answer, or not to be trusted',
+} as const
+
+/** Note of commands that change accounts or keys. */
+export const CHANGES_CLUSTER =
+  'With --etcd it changes a cluster, beside its nodes. --data names the folder of one of them, whose audit trail lists the change.'
+
 /** The exit code for a cluster that could not be used; undefined for other errors. */
 export function exitCodeOfCluster(error: unknown): 5 | 6 | 65 | undefined {
   const failure = clusterFailureOf(error)

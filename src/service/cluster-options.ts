@@ -1,4 +1,7 @@
-import { type OptionSpec, parseDuration, parseEtcdPrefix, parseEtcdUrls, parsePath } from './option-values.ts'
+import { type OptionSpec, parseDuration, parsePath } from './option-values.ts'
+
+/** Longest --etcd-prefix. */
+const PREFIX_CHARACTERS_MAX = 200
 
 /** Where the records are, if they are in an etcd cluster. */
 export const clusterOptionSpecs = {
@@ -9,14 +12,14 @@ export const clusterOptionSpecs = {
     help: 'keep records and accounts in the etcd cluster that has this member; may be repeated',
     otherwise: 'in the data folder',
     isRepeatable: true,
-    parse: parseEtcdUrls,
+    parse: parseUrls,
   },
   etcdPrefix: {
     flag: '--etcd-prefix',
     placeholder: 'PREFIX',
     help: 'what the keys in etcd begin with',
     default: '/connbook/',
-    parse: parseEtcdPrefix,
+    parse: parsePrefix,
   },
   etcdCa: {
     flag: '--etcd-ca',
@@ -66,3 +69,25 @@ export const clusterOptionSpecs = {
     parse: parseDuration,
   },
 } satisfies Record<string, OptionSpec>
+
+/** The flags that name a cluster, for commands that work on one. */
+export const clusterFlags = (
+  Object.keys(clusterOptionSpecs) as readonly (keyof typeof clusterOptionSpecs)[]
+).filter((name) => name !== 'maxStalenessSeconds')
+
+/** With commas between them. @returns Without a slash at the end. */
+function parseUrls(text: string): string[] {
+  return text.split(',').map((part) => {
+    const url = /^https?:\/\/[^/?#@\\\s]+\/?$/i.test(part.trim()) ? URL.parse(part.trim()) : null
+    if (url === null)
+      throw new RangeError('the URL of a member for its clients, such as https://etcd1.example.net:2379')
+    return url.origin
+  })
+}
+
+/** Printable ASCII, so that what etcdctl and roles call it is plain. */
+function parsePrefix(text: string): string {
+  if (!/^\/(?:[\w.~-]+\/)+$/.test(text) || text.length > PREFIX_CHARACTERS_MAX)
+    throw new RangeError('a path with a slash at both ends, such as /connbook/')
+  return text
+}

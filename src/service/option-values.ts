@@ -4,8 +4,6 @@ import { type Network, UNIX_PEER } from '../server/proxy-trust.ts'
 import { adviceForTilde } from '../shell.ts'
 import { eitherOf } from '../text.ts'
 
-/** Longest --etcd-prefix. */
-const ETCD_PREFIX_CHARACTERS_MAX = 200
 /** Smallest `--audit-keep`, for all five files of the audit trail together. */
 const AUDIT_KEEP_BYTES_MIN = 10 * 1024 * 1024
 const AUDIT_KEEP_BYTES_MAX = 1000 * 1024 * 1024 * 1024
@@ -74,23 +72,6 @@ export function parsePublicUrl(text: string): string {
   if (url === null)
     throw new RangeError('the URL that clients use, without a query, such as https://book.example.net')
   return url.href.replace(/\/$/, '')
-}
-
-/** With commas between them. @returns Without a slash at the end. */
-export function parseEtcdUrls(text: string): string[] {
-  return text.split(',').map((part) => {
-    const url = /^https?:\/\/[^/?#@\\\s]+\/?$/i.test(part.trim()) ? URL.parse(part.trim()) : null
-    if (url === null)
-      throw new RangeError('the URL of a member for its clients, such as https://etcd1.example.net:2379')
-    return url.origin
-  })
-}
-
-/** Printable ASCII, so that what etcdctl and roles call it is plain. */
-export function parseEtcdPrefix(text: string): string {
-  if (!/^\/(?:[\w.~-]+\/)+$/.test(text) || text.length > ETCD_PREFIX_CHARACTERS_MAX)
-    throw new RangeError('a path with a slash at both ends, such as /connbook/')
-  return text
 }
 
 export function parseDuration(text: string): number {

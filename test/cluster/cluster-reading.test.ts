@@ -1,10 +1,9 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { readCluster } from '../../src/cluster/cluster-reading.ts'
+import { CLUSTER_SMALL_RECORDS, readCluster } from '../../src/cluster/cluster-reading.ts'
 import { EtcdError } from '../../src/cluster/etcd-error.ts'
 import type { Gateway } from '../../src/cluster/gateway.ts'
-import { CLUSTER_SMALL_RECORDS } from '../../src/limits.ts'
 import { beginCluster, clusterKeys } from '../support/cluster-node.ts'
 import { createMemoryEtcd } from '../support/memory-etcd.ts'
 

@@ -7,13 +7,13 @@ import { EtcdChangeLog } from '../../src/cluster/etcd-change-log.ts'
 import { CLUSTER_BEHIND_MS, CLUSTER_CHECK_MS } from '../../src/cluster/follower.ts'
 import { put } from '../../src/cluster/messages.ts'
 import { encodeNodeEntry, parseNodeEntry } from '../../src/cluster/node-entry.ts'
+import { CLUSTER_CHANGE_MS } from '../../src/cluster/settled-transaction.ts'
 import {
   FolderInUseError,
   OutcomeUnknownError,
   OvertakenError,
   StorageUnavailableError,
 } from '../../src/errors.ts'
-import { CLUSTER_CHANGE_MS } from '../../src/limits.ts'
 import { Scheduler } from '../../src/scheduler.ts'
 import type { Change } from '../../src/store/change.ts'
 import { Configuration } from '../../src/store/configuration.ts'

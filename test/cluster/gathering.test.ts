@@ -2,13 +2,13 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
+import { BATCH_CHANGES_MAX } from '../../src/cluster/batch.ts'
 import {
   GATHERING_FIRST_SHARE,
   GATHERING_MS_MAX,
   GATHERING_PAUSE_MS,
   Gathering,
 } from '../../src/cluster/gathering.ts'
-import { BATCH_CHANGES_MAX } from '../../src/limits.ts'
 
 const LAST_MS = 16
 const FIRST_MS = 2 * LAST_MS * GATHERING_FIRST_SHARE

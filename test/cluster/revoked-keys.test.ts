@@ -8,8 +8,8 @@ import {
   REVOCATION_MARGIN_SECONDS,
   RevokedKeys,
 } from '../../src/cluster/revoked-keys.ts'
+import { CLUSTER_CHANGE_MS } from '../../src/cluster/settled-transaction.ts'
 import { OutcomeUnknownError, StorageFullError, StorageUnavailableError } from '../../src/errors.ts'
-import { CLUSTER_CHANGE_MS } from '../../src/limits.ts'
 import { createMemoryEtcd, type MemoryEtcd } from '../support/memory-etcd.ts'
 
 const keys = new ClusterKeys('/connbook/')
