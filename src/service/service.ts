@@ -7,18 +7,20 @@ import type { Accounts } from '../auth/accounts.ts'
 import { createAuthenticator } from '../auth/authenticator.ts'
 import type { Clock } from '../auth/clock.ts'
 import type { InitialCredentials } from '../auth/initial-credentials.ts'
-import { followAccounts, warnOfMissingAccess } from '../auth/live-accounts.ts'
-import { followKeys } from '../auth/live-keys.ts'
+import { followAccounts, type LiveAccounts, warnOfMissingAccess } from '../auth/live-accounts.ts'
+import { followKeys, type LiveKeys } from '../auth/live-keys.ts'
 import { loginMetrics } from '../auth/secret-checks.ts'
 import { auditFiles, type DataFolder, dataPaths, openDataFolder } from '../files/data-folder.ts'
 import type { FileSystem } from '../files/file-system.ts'
 import type { Log } from '../log.ts'
 import { processMetrics, watchEventLoop } from '../metrics/process-metrics.ts'
 import { RecentFigures } from '../metrics/recent-figures.ts'
-import { createRoutes, createStartingRoutes } from '../resources/routes.ts'
+import type { Parts } from '../resources/resource.ts'
+import { createRoutes } from '../resources/routes.ts'
+import type { StateGuard } from '../resources/state-guard.ts'
 import { createSubscriptions } from '../resources/subscriptions.ts'
 import { Scheduler } from '../scheduler.ts'
-import { type App, createApp, createStartingApp, STILL_READING } from '../server/app.ts'
+import { createApp } from '../server/app.ts'
 import type { TlsTexts } from '../server/http-server.ts'
 import { Listener } from '../server/listener.ts'
 import { createTrust } from '../server/proxy-trust.ts'
@@ -28,15 +30,13 @@ import { recordMemory } from '../store/record-room.ts'
 import { storeMetrics } from '../store/store-metrics.ts'
 import { version } from '../version.ts'
 import { accessCluster, openClusterState } from './cluster-state.ts'
-import { openFolderState } from './folder-state.ts'
+import { type OpenedState, openFolderState, type StateParts } from './folder-state.ts'
 import { collectWhenIdle } from './idle-collection.ts'
 import { listen } from './listen.ts'
 import { listenForOwner } from './owner-socket.ts'
+import { type Apps, ServedApps } from './served-apps.ts'
 import type { ServerOptions } from './server-options.ts'
 import { warnOfClock } from './start-checks.ts'
-
-/** A longer start is logged, and requests are answered at once instead of waiting for its end. */
-export const LONG_START_MS = 1_000
 
 /** A running server. */
 export interface Service {
@@ -90,43 +90,26 @@ export async function startService(service: ServiceOptions): Promise<Service> {
   }
 }
 
-async function start(
-  { options, environment, log, tls, files, makeClock, signal }: ServiceOptions,
-  /** Gets what must be closed when the service stops, or cannot start. */
-  opened: AsyncDisposableStack,
-): Promise<Service> {
+/**
+ * The steps of a start, in order. Each leaves in `opened` what undoes it: a stop, and a start that fails, undo them from the
+ * last to the first.
+ */
+async function start(service: ServiceOptions, opened: AsyncDisposableStack): Promise<Service> {
+  const { options, environment, log, tls, makeClock, signal } = service
   const cluster = accessCluster(options)
-  const path = resolve(options.data)
-  if (options.existing) await checkHasStarted(dataPaths(path, files), cluster !== undefined)
-  const folder = await openDataFolder(path, files)
-  opened.defer(() => folder.release())
-  if (folder.completedRestore !== undefined)
-    log.warn('interrupted_restore_completed', { restore: folder.completedRestore })
-  const { basePath, publicUrl, metricsPublic, noConsole } = options
+  const folder = await lockFolder(service, cluster !== undefined, opened)
   const scheduler = new Scheduler()
   opened.defer(collectWhenIdle())
-  const opening = Promise.withResolvers<Apps | undefined>()
-  let apps = createStartingApps(options, opening.promise)
-  const listener = new Listener({
-    app: (request) => apps.all(request),
-    ownerApp: (request) => apps.owner(request),
-    scheduler,
-    log,
-    hasAccessLog: options.accessLog,
-    trustedProxies: options.trustProxy && createTrust(options.trustProxy),
-    tls,
-  })
+  const apps = new ServedApps(options)
+  const listener = createListener(service, apps, scheduler)
   // For a failed start; a started service drains before, see below.
   opened.defer(() => listener.drain(0))
   // First, so that `--listen` cannot take its path.
   await listenForOwner(listener, folder, log)
   const { origin, address, socket } = await listen(listener, options, environment, tls !== undefined)
-  const url = origin + basePath
-  const notice = setTimeout(() => {
-    log.info('reading', { url, socket, data: folder.path })
-    opening.resolve(undefined)
-  }, LONG_START_MS)
-  opened.defer(() => clearTimeout(notice))
+  const place = { url: origin + options.basePath, address, socket }
+  apps.limitWaiting(() => log.info('reading', { url: place.url, socket, data: folder.path }))
+  opened.defer(() => apps.close())
 
   const audit = await openAuditTrail(folder, log, Math.floor(options.auditKeepBytes / auditFiles.length))
   opened.defer(() => audit.close())
@@ -134,51 +117,126 @@ async function start(
   let isStarted = false
   opened.defer(() => (isStarted ? audit.record('stopped', undefined, { pid: process.pid }) : undefined))
   const ttlSeconds = Math.max(options.sessionTtlSeconds, options.tokenTtlSeconds)
-  const followed: { catchUp(): Promise<void> | undefined }[] = []
-  const catchUpCredentials = () => {
-    const looks = followed.flatMap((one) => one.catchUp() ?? [])
-    return looks.length === 0 ? undefined : Promise.all(looks).then(() => {})
-  }
-  const parts = {
-    ...{ folder, environment, audit, log, scheduler, ttlSeconds, makeClock, signal },
-    ...{ catchUpCredentials, opened },
+  let live: LiveCredentials | undefined
+  const stateParts = {
+    ...{ folder, environment, audit, log, scheduler, ttlSeconds, makeClock, signal, opened },
+    catchUpCredentials: () => live?.catchUp(),
   }
   const state =
     cluster === undefined
-      ? await openFolderState(parts)
-      : await openClusterState(parts, cluster, options.maxStalenessSeconds * 1000)
-  const { store, revocations, credentials, accounts, keys, madeUp, ignored, guard } = state
+      ? await openFolderState(stateParts)
+      : await openClusterState(stateParts, cluster, options.maxStalenessSeconds * 1000)
+  warnOfState(state, newestTime, log)
+  live = followCredentials(state, log, opened)
+  const parts = openParts(options, stateParts, state, live, listener)
+
+  isStarted = true
+  await recordStart(stateParts, state, place)
+  apps.replace(createApps(options, parts, state.guard, log))
+  opened.defer(() => {
+    // The requests that wait are answered at once, so that the drain does not wait for them.
+    parts.subscriptions.close()
+    return listener.drain(options.shutdownTimeoutSeconds * 1000)
+  })
+  let stopped: Promise<void> | undefined
+  return {
+    ...place,
+    folder,
+    records: state.store.count,
+    recordBytes: recordMemory(state.store),
+    madeUp: state.madeUp,
+    useCertificate: (next) => listener.useCertificate(next),
+    failed: state.failed,
+    stop: () => (stopped ??= closeAll(opened)),
+  }
+}
+
+/** Locks the data folder, and completes a restore that was interrupted. */
+async function lockFolder(
+  { options, files, log }: ServiceOptions,
+  isCluster: boolean,
+  opened: AsyncDisposableStack,
+): Promise<DataFolder> {
+  const path = resolve(options.data)
+  if (options.existing) await checkHasStarted(dataPaths(path, files), isCluster)
+  const folder = await openDataFolder(path, files)
+  opened.defer(() => folder.release())
+  if (folder.completedRestore !== undefined)
+    log.warn('interrupted_restore_completed', { restore: folder.completedRestore })
+  return folder
+}
+
+function createListener(
+  { options, log, tls }: ServiceOptions,
+  apps: ServedApps,
+  scheduler: Scheduler,
+): Listener {
+  return new Listener({
+    app: (request) => apps.now.all(request),
+    ownerApp: (request) => apps.now.owner(request),
+    scheduler,
+    log,
+    hasAccessLog: options.accessLog,
+    trustedProxies: options.trustProxy && createTrust(options.trustProxy),
+    tls,
+  })
+}
+
+/** @param newestTime Latest time in the audit trail. */
+function warnOfState(
+  { ignored, revocations, accounts, credentials }: OpenedState,
+  newestTime: number | undefined,
+  log: Log,
+): void {
   const variables = ignored.join(' ')
   if (variables !== '')
     log.warn('first_start_variables_ignored', { variables, reason: 'the accounts exist already' })
   warnOfClock({ session: revocations.clock.now(), trail: newestTime }, log)
   warnOfMissingAccess(accounts, credentials.addingCommand, log)
-  const liveAccounts = followAccounts(credentials, accounts, log)
-  opened.defer(() => liveAccounts.close())
-  const liveKeys = followKeys(credentials.keys, keys, revocations.clock, log)
-  opened.defer(() => liveKeys.close())
-  followed.push(liveAccounts, liveKeys)
+}
 
+/** Accounts and keys as they are now: commands, and other nodes, change them, too. */
+interface LiveCredentials {
+  readonly accounts: LiveAccounts
+  readonly keys: LiveKeys
+  /** As in `StateParts`. */
+  catchUp(): Promise<void> | undefined
+}
+
+function followCredentials(
+  { credentials, accounts: read, keys: readKeys, revocations }: OpenedState,
+  log: Log,
+  opened: AsyncDisposableStack,
+): LiveCredentials {
+  const accounts = followAccounts(credentials, read, log)
+  opened.defer(() => accounts.close())
+  const keys = followKeys(credentials.keys, readKeys, revocations.clock, log)
+  opened.defer(() => keys.close())
+  return {
+    accounts,
+    keys,
+    catchUp() {
+      const looks = [accounts, keys].flatMap((one) => one.catchUp() ?? [])
+      return looks.length === 0 ? undefined : Promise.all(looks).then(() => {})
+    },
+  }
+}
+
+/** Makes what the handlers of all routes get. */
+function openParts(
+  { basePath, publicUrl, sessionTtlSeconds, tokenTtlSeconds }: ServerOptions,
+  { folder, audit, log, scheduler, opened }: StateParts,
+  state: OpenedState,
+  { accounts, keys }: LiveCredentials,
+  listener: Listener,
+): Omit<Parts, 'describeCalls'> {
+  const { store, revocations, guard } = state
   const authenticator = createAuthenticator({
-    accounts: liveAccounts,
-    keys: liveKeys,
-    revocations,
-    sessionTtlSeconds: options.sessionTtlSeconds,
-    tokenTtlSeconds: options.tokenTtlSeconds,
+    ...{ accounts, keys, revocations, sessionTtlSeconds, tokenTtlSeconds, audit, log },
     path: basePath === '' ? '/' : basePath,
     store: state.cookieId,
-    audit,
-    log,
   })
   opened.defer(() => authenticator.close())
-  const administration = createAccountAdministration({
-    accounts: liveAccounts,
-    keys: liveKeys,
-    revocations,
-    audit,
-  })
-  const whyNotReadable = () => (listener.isDraining ? 'The server is stopping' : guard?.whyNotReadable())
-  const whyNotReady = () => (listener.isDraining ? 'The server is stopping' : state.whyNotWritable())
   const eventLoop = watchEventLoop()
   opened.defer(() => eventLoop.close())
   const subscriptions = createSubscriptions(store, scheduler, log, guard)
@@ -193,44 +251,40 @@ async function start(
   ]
   const recent = new RecentFigures(metrics, () => performance.now())
   opened.defer(recent.begin())
-  const freeBytes = () => folder.files.freeBytes(folder.path).catch(() => undefined)
-  const histories = new RecordHistories(folder, audit, log)
-  const shared = {
-    ...{ authenticator, store, audit, histories, scheduler, whyNotReady, whyNotReadable },
-    administration,
-    ...{ basePath, publicUrl, subscriptions, metrics, recent, freeBytes },
+  const whyStopping = () => (listener.isDraining ? 'The server is stopping' : undefined)
+  return {
+    ...{ authenticator, store, audit, scheduler, basePath, publicUrl, subscriptions, metrics, recent },
+    administration: createAccountAdministration({ accounts, keys, revocations, audit }),
+    histories: new RecordHistories(folder, audit, log),
     clock: revocations.clock,
+    freeBytes: () => folder.files.freeBytes(folder.path).catch(() => undefined),
+    whyNotReady: () => whyStopping() ?? state.whyNotWritable(),
+    whyNotReadable: () => whyStopping() ?? guard?.whyNotReadable(),
   }
-  isStarted = true
+}
+
+/** Lists in the audit trail that the server has started, and how it came to its state. */
+async function recordStart(
+  { folder, audit }: StateParts,
+  { accounts, madeUp, store, listedAfter }: OpenedState,
+  { url, socket }: Pick<Service, 'url' | 'socket'>,
+): Promise<void> {
   if (folder.completedRestore !== undefined)
     await audit.record('restored', undefined, { completed: folder.completedRestore })
   if (madeUp !== undefined) await audit.record('first_started', undefined, namesOf(accounts))
-  await audit.begin(store.tag, { version, pid: process.pid, url, socket, after: state.listedAfter })
-  clearTimeout(notice)
-  const sets = createRoutes(shared, { metricsPublic, noConsole }, guard)
-  apps = {
-    all: createApp(sets.all, basePath, authenticator, log, sets.redirect),
-    owner: createApp(sets.owner, '', authenticator, log),
-  }
-  opening.resolve(apps)
-  opened.defer(() => {
-    // The requests that wait are answered at once, so that the drain does not wait for them.
-    subscriptions.close()
-    return listener.drain(options.shutdownTimeoutSeconds * 1000)
-  })
-  const { failed } = state
-  let stopped: Promise<void> | undefined
+  await audit.begin(store.tag, { version, pid: process.pid, url, socket, after: listedAfter })
+}
+
+function createApps(
+  { basePath, metricsPublic, noConsole }: ServerOptions,
+  parts: Omit<Parts, 'describeCalls'>,
+  guard: StateGuard | undefined,
+  log: Log,
+): Apps {
+  const { all, owner, redirect } = createRoutes(parts, { metricsPublic, noConsole }, guard)
   return {
-    url,
-    address,
-    socket,
-    folder,
-    records: store.count,
-    recordBytes: recordMemory(store),
-    madeUp,
-    useCertificate: (next) => listener.useCertificate(next),
-    failed,
-    stop: () => (stopped ??= closeAll(opened)),
+    all: createApp(all, basePath, parts.authenticator, log, redirect),
+    owner: createApp(owner, '', parts.authenticator, log),
   }
 }
 
@@ -242,31 +296,6 @@ async function closeAll(opened: AsyncDisposableStack): Promise<void> {
     let first: unknown = error
     while (first instanceof SuppressedError) first = first.suppressed
     throw first
-  }
-}
-
-/** What answers everybody, and what answers on the owner's socket, where URLs have no base path. */
-interface Apps {
-  readonly all: App
-  readonly owner: App
-}
-
-function createStartingApps({ basePath, noConsole }: ServerOptions, next: Promise<Apps | undefined>): Apps {
-  const whyNotReady = () => STILL_READING
-  const parts = { basePath, whyNotReady, whyNotReadable: whyNotReady }
-  const { all, owner, redirect } = createStartingRoutes(parts, { noConsole })
-  return {
-    all: createStartingApp(
-      all,
-      basePath,
-      next.then((apps) => apps?.all),
-      redirect,
-    ),
-    owner: createStartingApp(
-      owner,
-      '',
-      next.then((apps) => apps?.owner),
-    ),
   }
 }
 
