@@ -2,7 +2,6 @@ import { listEnvelope } from '../exchange/json-format.ts'
 import { isUnchanged } from '../http/header-fields.ts'
 import { JSON_TYPE, type Reply, type Request, readJsonObject } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
-import { UNSTREAMED_BYTES_MAX } from '../limits.ts'
 import type { ResponseDescription } from '../openapi/operation.ts'
 import type { Scheduler } from '../scheduler.ts'
 import { accessOf } from '../store/access.ts'
@@ -16,28 +15,16 @@ import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { NameTakenError, StaleRecordError, UnknownNameError } from '../store/refusals.ts'
 import { inCode } from '../text.ts'
 import { json, jsonBody } from './bodies.ts'
+import { ConfigurationList } from './configuration-list.ts'
 import { existence, expectation } from './expected-record.ts'
 import { filterNames } from './filter-query.ts'
-import { createFilteredList } from './filtered-list.ts'
-import { listParameters, pageLinks, parseListQuery } from './list-query.ts'
-import {
-  CACHE_CONTROL,
-  checkIfMatch,
-  envelope,
-  jsonOf,
-  jsonOnceOf,
-  longBytesOf,
-  streamed,
-} from './list-reply.ts'
-import { PageMemory, pageKeyOf } from './page-memory.ts'
+import { listParameters } from './list-query.ts'
+import { CACHE_CONTROL, checkIfMatch, envelope } from './list-reply.ts'
 import { nameInPath, preferWait } from './parameters.ts'
 import { refuseDryRun } from './query.ts'
 import { authorOf, reasonHeader } from './reason.ts'
 import { defineResource } from './resource.ts'
 import type { WaitingPolls } from './waiting-polls.ts'
-
-/** In a list up to this size, each record keeps its JSON. */
-const KEPT_JSON_BYTES_MAX = 4 * 1024 * 1024
 
 const nameTaken: ResponseDescription = {
   description: 'Another record has the name, and is in the body unless the account does not see it.',
@@ -207,69 +194,12 @@ export function configurationHandlers(
   polls?: WaitingPolls,
 ) {
   const collection = `${basePath}/configurations/`
-  const pages = new PageMemory()
-  const listFiltered = createFilteredList(store, scheduler, pages, collection)
-  return { list: listOrWait, add, get: getOrWait, put, modify, remove }
+  const listed = new ConfigurationList(store, scheduler, collection, polls)
+  return { list: (request: Request) => listed.answer(request), add, get, put, modify, remove }
 
-  function listOrWait(request: Request): Reply | Promise<Reply> {
-    if (request.headers.prefer === undefined || polls === undefined) return list(request)
-    const asked = parseListQuery(request.query).filter
-    const access = accessOf(request)
-    const filter = access === undefined ? asked : access.limit(asked)
-    return polls.answer(request, { list: true, filter }, () => list(request))
-  }
-
-  function getOrWait(request: Request, name: string): Reply | Promise<Reply> {
-    if (request.headers.prefer === undefined || polls === undefined) return get(request, name)
-    return polls.answer(request, { name }, () => get(request, name))
-  }
-
-  function list(request: Request): Reply | Promise<Reply> {
-    const { query } = request
-    const { tag, revision } = store
-    const access = accessOf(request)
-    const key = pageKeyOf(query, access)
-    const remembered = isConditional(request) ? undefined : pages.find(key, tag)
-    if (remembered !== undefined) return remembered
-    const parsed = parseListQuery(query)
-    const { sort, page } = parsed
-    const filter = access === undefined ? parsed.filter : access.limit(parsed.filter)
-    if (filter !== undefined) return listFiltered(request, { asked: parsed, access, filter, sort, page })
-    const headers: Record<string, string> = {
-      'Cache-Control': CACHE_CONTROL,
-      ETag: `"${store.tagFor(access)}"`,
-      'X-Total-Count': String(store.count),
-    }
-    if (page !== undefined) headers.Link = pageLinks(collection, parsed, page, store.count)
-    const etag = headers.ETag ?? ''
-    checkIfMatch(request, etag)
-    if (isUnchanged(request.headers['if-none-match'], etag)) return { status: 304, headers }
-    if (sort !== undefined && !store.isOrdered(sort)) return store.order(sort).then(() => list(request))
-    if (page !== undefined) {
-      const records = store.list(page.page * page.perPage, page.perPage, sort)
-      const bytes = longBytesOf(records)
-      if (bytes !== undefined) return streamed(records, bytes, headers, jsonOf)
-      const reply = envelope(records, headers)
-      pages.add(key, tag, reply)
-      return reply
-    }
-    const { count, jsonBytes } = store
-    if (jsonBytes + count <= UNSTREAMED_BYTES_MAX) return envelope(store.list(0, count, sort), headers)
-    const encode = jsonBytes <= KEPT_JSON_BYTES_MAX ? jsonOf : jsonOnceOf
-    const reply = streamed(store.freeze(sort), jsonBytes + count - 1, headers, encode)
-    return { ...reply, keeps: { revision, records: count, jsonBytes } }
-  }
-
-  function get(request: Request, name: string): Reply {
-    const found = store.find(name)
-    const access = accessOf(request)
-    const record = access === undefined ? found : access.seenOf(found)
-    if (record === undefined) throw asProblem(new UnknownNameError(name))
-    const { etag } = record
-    checkIfMatch(request, etag)
-    return isUnchanged(request.headers['if-none-match'], etag)
-      ? { status: 304, headers: { 'Cache-Control': CACHE_CONTROL, ETag: etag } }
-      : only(record)
+  function get(request: Request, name: string): Reply | Promise<Reply> {
+    if (request.headers.prefer === undefined || polls === undefined) return getNow(store, request, name)
+    return polls.answer(request, { name }, () => getNow(store, request, name))
   }
 
   async function add(request: Request): Promise<Reply> {
@@ -321,6 +251,19 @@ export function configurationHandlers(
   }
 }
 
+/** @throws {Problem} if nothing of the name is there for the caller, or it is not what he expects. */
+function getNow(store: ConfigurationStore, request: Request, name: string): Reply {
+  const found = store.find(name)
+  const access = accessOf(request)
+  const record = access === undefined ? found : access.seenOf(found)
+  if (record === undefined) throw asProblem(new UnknownNameError(name))
+  const { etag } = record
+  checkIfMatch(request, etag)
+  return isUnchanged(request.headers['if-none-match'], etag)
+    ? { status: 304, headers: { 'Cache-Control': CACHE_CONTROL, ETag: etag } }
+    : only(record)
+}
+
 function only(record: Configuration, headers?: Record<string, string>): Reply {
   const { json } = record
   return {
@@ -330,10 +273,6 @@ function only(record: Configuration, headers?: Record<string, string>): Reply {
     // Measures only the record: to measure the whole body would join its parts first.
     bodyBytes: OPEN.length + Buffer.byteLength(json) + CLOSE.length,
   }
-}
-
-function isConditional({ headers }: Request): boolean {
-  return headers['if-match'] !== undefined || headers['if-none-match'] !== undefined
 }
 
 function conflictOrThrow(error: unknown): Reply {

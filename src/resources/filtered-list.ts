@@ -50,36 +50,41 @@ const RECORD_BYTES_MIN = '{"id":1,"name":"n","hostname":"h","port":1,"username":
  *
  * What stands together in a kept order is taken from there. For everything else all records are looked at, in slices:
  * in the order of ids, which is the order in memory, as the way through memory takes most of the time.
- *
- * @param path Of the list.
  */
-export function createFilteredList(
-  store: ConfigurationStore,
-  scheduler: Scheduler,
-  pages: PageMemory,
-  path: string,
-) {
-  const counts = new CountMemory()
-  return list
+export class FilteredList {
+  readonly #store: ConfigurationStore
+  readonly #scheduler: Scheduler
+  readonly #pages: PageMemory
+  readonly #path: string
+  readonly #counts = new CountMemory()
 
-  function list(request: Request, query: FilteredQuery): Reply | Promise<Reply> {
-    const { tag, revision } = store
-    const etag = etagFor(query)
+  /** @param path Of the list. */
+  constructor(store: ConfigurationStore, scheduler: Scheduler, pages: PageMemory, path: string) {
+    this.#store = store
+    this.#scheduler = scheduler
+    this.#pages = pages
+    this.#path = path
+  }
+
+  answer(request: Request, query: FilteredQuery): Reply | Promise<Reply> {
+    const { tag, revision } = this.#store
+    const etag = this.#etagFor(query)
     checkIfMatch(request, etag)
     const { name } = query.filter
     const stretch = stretchOf(query.filter, query.sort)
-    if (name !== undefined) return answer(request, query, named(query, name))
+    if (name !== undefined) return this.#reply(request, query, this.#named(query, name))
     if (stretch !== undefined) {
-      if (store.isOrdered(stretch.order)) return answer(request, query, within(query, stretch))
-      return store.order(stretch.order).then(() => list(request, query))
+      if (this.#store.isOrdered(stretch.order))
+        return this.#reply(request, query, this.#within(query, stretch))
+      return this.#store.order(stretch.order).then(() => this.answer(request, query))
     }
-    const count = counts.find(JSON.stringify(query.filter), tag)
+    const count = this.#counts.find(JSON.stringify(query.filter), tag)
     if (count !== undefined && isUnchanged(request.headers['if-none-match'], etag))
-      return answer(request, query, { tag, etag, revision, count, records: [], length: 0 })
-    return search(request, query).then((kept) => answer(request, query, kept))
+      return this.#reply(request, query, { tag, etag, revision, count, records: [], length: 0 })
+    return this.#search(request, query).then((kept) => this.#reply(request, query, kept))
   }
 
-  function answer(request: Request, query: FilteredQuery, kept: FoundRecords): Reply {
+  #reply(request: Request, query: FilteredQuery, kept: FoundRecords): Reply {
     const { page, asked, access } = query
     const { tag, etag, revision, count } = kept
     const headers: Record<string, string> = {
@@ -87,7 +92,7 @@ export function createFilteredList(
       ETag: etag,
       'X-Total-Count': String(count),
     }
-    if (page !== undefined) headers.Link = pageLinks(path, asked, page, count)
+    if (page !== undefined) headers.Link = pageLinks(this.#path, asked, page, count)
     checkIfMatch(request, etag)
     if (isUnchanged(request.headers['if-none-match'], etag)) return { status: 304, headers }
     const few = page === undefined ? findFew(kept) : [...kept.records]
@@ -96,49 +101,50 @@ export function createFilteredList(
       const encode = (record: Configuration) =>
         matches === undefined || matches(record) ? record.jsonOnce : undefined
       // At most: part of the records, and those of now instead of those of then.
-      const keeps = { revision, records: store.count, jsonBytes: store.jsonBytes }
+      const keeps = { revision, records: this.#store.count, jsonBytes: this.#store.jsonBytes }
       return { ...streamed(records, undefined, headers, encode), keeps }
     }
     const bytes = longBytesOf(few)
     if (bytes !== undefined) return streamed(few, bytes, headers, jsonOf)
     const reply = envelope(few, headers)
-    if (page !== undefined && tag === store.tag) pages.add(pageKeyOf(request.query, access), tag, reply)
+    if (page !== undefined && tag === this.#store.tag)
+      this.#pages.add(pageKeyOf(request.query, access), tag, reply)
     return reply
   }
 
-  function etagFor({ access }: FilteredQuery): string {
-    return `"${store.tagFor(access)}"`
+  #etagFor({ access }: FilteredQuery): string {
+    return `"${this.#store.tagFor(access)}"`
   }
 
-  function named(query: FilteredQuery, name: string): FoundRecords {
+  #named(query: FilteredQuery, name: string): FoundRecords {
     const { filter, page } = query
-    const record = store.find(name)
+    const record = this.#store.find(name)
     const all = record !== undefined && matcherOf(filter)(record) ? [record] : []
     const { offset, limit } = partOf(page, 1)
     const records = all.slice(offset, offset + limit)
-    const { tag, revision } = store
-    return { tag, etag: etagFor(query), revision, count: all.length, records, length: records.length }
+    const { tag, revision } = this.#store
+    return { tag, etag: this.#etagFor(query), revision, count: all.length, records, length: records.length }
   }
 
-  function within(query: FilteredQuery, stretch: Stretch): FoundRecords {
+  #within(query: FilteredQuery, stretch: Stretch): FoundRecords {
     const { page } = query
-    const { tag, revision } = store
-    const { offset: begin, count } = store.measure(stretch)
+    const { tag, revision } = this.#store
+    const { offset: begin, count } = this.#store.measure(stretch)
     const { offset, limit } = partOf(page, count)
     const length = Math.max(0, Math.min(limit, count - offset))
     const records =
       page === undefined
-        ? store.freeze(stretch.order, begin, length)
-        : store.list(begin + offset, length, stretch.order)
-    return { tag, etag: etagFor(query), revision, count, records, length }
+        ? this.#store.freeze(stretch.order, begin, length)
+        : this.#store.list(begin + offset, length, stretch.order)
+    return { tag, etag: this.#etagFor(query), revision, count, records, length }
   }
 
   /** Stops when the client goes. */
-  async function search(request: Request, query: FilteredQuery): Promise<FoundRecords> {
+  async #search(request: Request, query: FilteredQuery): Promise<FoundRecords> {
     let order: FilteredQuery['sort']
     for (;;) {
-      if (order !== undefined && !store.isOrdered(order)) await store.order(order)
-      const kept = await scheduler.run(callerKey(request), look(query, order), request.signal)
+      if (order !== undefined && !this.#store.isOrdered(order)) await this.#store.order(order)
+      const kept = await this.#scheduler.run(callerKey(request), this.#look(query, order), request.signal)
       if (kept !== undefined) return kept
       order = query.sort
     }
@@ -150,22 +156,22 @@ export function createFilteredList(
    * @param order That of the sort, or undefined for that of ids.
    * @returns Undefined if it takes the order of the sort: too many are kept to be sorted for this answer.
    */
-  function* look(query: FilteredQuery, order: ListQuery['sort']): LongWork<FoundRecords | undefined> {
+  *#look(query: FilteredQuery, order: ListQuery['sort']): LongWork<FoundRecords | undefined> {
     const { filter, sort, page } = query
     // Dropped since it was made.
-    if (order !== undefined && !store.isOrdered(order)) return undefined
-    const { tag, revision } = store
-    const etag = etagFor(query)
+    if (order !== undefined && !this.#store.isOrdered(order)) return undefined
+    const { tag, revision } = this.#store
+    const etag = this.#etagFor(query)
     const key = JSON.stringify(filter)
-    const known = counts.find(key, tag)
+    const known = this.#counts.find(key, tag)
     const isSorted = order === sort
     if (!isSorted && known !== undefined && known > SEARCH_RECORDS_MAX) return undefined
     const matches = matcherOf(filter)
-    const records = store.freeze(order)
+    const records = this.#store.freeze(order)
     const part = partOf(isSorted ? page : undefined, SEARCH_RECORDS_MAX)
     const found = yield* scanRecords(records.leaves, matches, part, known)
     const { count } = found
-    counts.add(key, tag, count)
+    this.#counts.add(key, tag, count)
     if (isSorted && page !== undefined) return { tag, etag, revision, ...found, length: found.records.length }
     if (count > SEARCH_RECORDS_MAX)
       return isSorted ? { tag, etag, revision, count, records, length: count, matches } : undefined
