@@ -12,9 +12,10 @@ const root = join(import.meta.dirname, '..')
 const clusterDoors = ['src/commands/used-cluster.ts', 'src/service/cluster-state.ts']
 
 /** Pure modules, which work in a browser, too: they import nothing but each other. */
-const openToConsole = ['column-name', 'hops', 'kinds', 'ssh-key-path'].map(
-  (name) => `src/exchange/${name}.ts`,
-)
+const openToConsole = [
+  ...['errors', 'json', 'json-schema', 'limits', 'text', 'http/scope', 'store/labels'],
+  ...['exchange/column-name', 'exchange/hops', 'exchange/kinds', 'exchange/row', 'exchange/ssh-key-path'],
+].map((name) => `src/${name}.ts`)
 
 /** The layers, lowest first: a folder, or single files. */
 const floors = [

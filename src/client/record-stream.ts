@@ -1,6 +1,7 @@
 import { LABEL_KEY_CHARACTERS_MAX, SERVED_RECORD_CHARACTERS_MAX } from '../limits.ts'
 import { Configuration } from '../store/configuration.ts'
-import { type Labels, sharedLabels } from '../store/labels.ts'
+import type { Labels } from '../store/labels.ts'
+import { sharedLabels } from '../store/shared-labels.ts'
 import { NoAnswerError } from './call.ts'
 import type { Client } from './client.ts'
 import { OtherAnswerError } from './refused.ts'

@@ -1,3 +1,4 @@
+import type { ScopeWord } from '../http/scope.ts'
 import { explain, Refusal } from './api.ts'
 import type { App } from './app.ts'
 import { copyButton } from './copy-button.ts'
@@ -7,18 +8,16 @@ import { createGrantRows } from './grant-rows.ts'
 import { shown } from './shown-text.ts'
 
 /** An account as the API has it. */
-export interface Account {
+export interface ListedAccount {
   readonly name: string
-  readonly scope: keyof typeof rights
+  readonly scope: ScopeWord
   /** Absent for an account that sees all records. */
   readonly grants?: readonly string[]
   /** Set for a client whose secret was made just now. */
   readonly secret?: string
 }
 
-export type AccountKind = keyof typeof kinds
-
-/** What is said of each kind, and where the API has it. */
+/** The words for each kind of accounts, and where the API has it. */
 export const kinds = {
   user: {
     ...{ one: 'user', title: 'Users', path: 'v1/users/', ended: 'the sessions of this user' },
@@ -30,16 +29,18 @@ export const kinds = {
   },
 } as const
 
+export type AccountTerms = (typeof kinds)[keyof typeof kinds]
+
 /** What the account may do, by its scope. */
 export const rights = {
   read: 'read',
   write: 'read and change records',
   admin: 'read and change records, and manage accounts',
-} as const
+} as const satisfies Record<ScopeWord, string>
 
 /** Asks for a new account. */
-export function openAddAccount(app: App, kind: AccountKind): void {
-  const { one, path, secret, label, charactersMin } = kinds[kind]
+export function openAddAccount(app: App, terms: AccountTerms): void {
+  const { one, path, secret, label, charactersMin } = terms
   const name = element('input', {
     id: 'account-name',
     autocomplete: 'off',
@@ -49,17 +50,17 @@ export function openAddAccount(app: App, kind: AccountKind): void {
   const scope = scopeSelect('write')
   const grants = createGrantRows(app, [])
   const chosen = secretInput()
-  const hint = kind === 'client' ? '; leave it empty to have one made' : ''
+  const hint = one === 'client' ? '; leave it empty to have one made' : ''
   openAccountDialog(app, `Add a ${one}`, 'Add', {
     fields: [
-      field(kind === 'user' ? 'Name' : 'Id', name),
+      field(one === 'user' ? 'Name' : 'Id', name),
       field('May', scope),
       grants.dom,
       field(`${label}, at least ${charactersMin} characters${hint}`, chosen),
     ],
     inputs: { name, scope, [secret]: chosen },
     async send() {
-      const isMade = kind === 'client' && chosen.value === ''
+      const isMade = one === 'client' && chosen.value === ''
       const limits = { scope: scope.value, grants: grants.value() }
       const json = { name: name.value, ...limits, ...(isMade ? {} : { [secret]: chosen.value }) }
       return app.api.call(path, { method: 'POST', json })
@@ -70,14 +71,14 @@ export function openAddAccount(app: App, kind: AccountKind): void {
 }
 
 /** Asks what of an account is to become otherwise. */
-export function openChangeAccount(app: App, kind: AccountKind, account: Account): void {
-  const { one, path, secret, label, ended, charactersMin } = kinds[kind]
+export function openChangeAccount(app: App, terms: AccountTerms, account: ListedAccount): void {
+  const { one, path, secret, label, ended, charactersMin } = terms
   const scope = scopeSelect(account.scope)
   const grants = createGrantRows(app, account.grants ?? [])
   const shownFirst = grants.value()?.join(' ')
   const chosen = secretInput()
   const rotate = element('input', { id: 'account-rotate', type: 'checkbox' })
-  const isUser = kind === 'user'
+  const isUser = one === 'user'
   openAccountDialog(app, `Change a ${one}`, 'Save', {
     fields: [
       element('p', {}, isUser ? 'User: ' : 'Client: ', element('b', {}, shown(account.name))),
@@ -138,7 +139,7 @@ function openAccountDialog(
     submit.disabled = true
     try {
       const { text } = await send()
-      const [account] = (JSON.parse(text) as { accounts: readonly Account[] }).accounts
+      const [account] = (JSON.parse(text) as { accounts: readonly ListedAccount[] }).accounts
       dialog.close()
       app.notices.say(...done())
       app.refresh()
@@ -183,7 +184,7 @@ function reasonOf(error: unknown): string {
   return faults.map(({ field, detail }) => `The ${field} ${detail}.`).join(' ')
 }
 
-function scopeSelect(scope: Account['scope']): HTMLSelectElement {
+function scopeSelect(scope: ScopeWord): HTMLSelectElement {
   const options = Object.entries(rights).map(([word, text]) => new Option(text, word, false, word === scope))
   return element('select', { id: 'account-scope' }, ...options)
 }

@@ -1,7 +1,7 @@
 import {
-  type Account,
-  type AccountKind,
+  type AccountTerms,
   kinds,
+  type ListedAccount,
   openAddAccount,
   openChangeAccount,
   rights,
@@ -13,9 +13,9 @@ import { button, element, headRow, setText } from './element.ts'
 import { describeGrants } from './grant-rows.ts'
 import { shown } from './shown-text.ts'
 
-/** One kind of accounts: a heading, a table, and what adds one. */
-interface Part {
-  readonly kind: AccountKind
+/** The accounts of one kind: a heading, a table, and what adds one. */
+interface AccountTable {
+  readonly terms: AccountTerms
   readonly dom: HTMLElement
   readonly rows: HTMLTableSectionElement
 }
@@ -25,18 +25,18 @@ export class AccountsView implements ViewPart {
   readonly dom: HTMLElement
   readonly #app: App
   readonly #fault = element('p', { class: 'fault', role: 'alert' })
-  readonly #parts: readonly Part[]
+  readonly #tables: readonly AccountTable[]
   #reads = 0
 
   constructor(app: App) {
     this.#app = app
-    this.#parts = [this.#makePart('user'), this.#makePart('client')]
+    this.#tables = Object.values(kinds).map((terms) => this.#makeTable(terms))
     this.dom = element(
       'section',
       { 'aria-label': 'Accounts', class: 'accounts' },
       element('h2', {}, 'Accounts'),
       this.#fault,
-      ...this.#parts.map(({ dom }) => dom),
+      ...this.#tables.map(({ dom }) => dom),
     )
   }
 
@@ -48,38 +48,38 @@ export class AccountsView implements ViewPart {
     void this.#read()
   }
 
-  #makePart(kind: AccountKind): Part {
-    const { one, title } = kinds[kind]
+  #makeTable(terms: AccountTerms): AccountTable {
+    const { one, title } = terms
     const rows = element('tbody')
     const actions = element('span', { class: 'unseen' }, 'Actions')
     const dom = element(
       'section',
       { 'aria-label': title },
       element('h3', {}, title),
-      element('table', {}, headRow(kind === 'user' ? 'Name' : 'Id', 'May', actions), rows),
-      button(`Add a ${one}`, () => openAddAccount(this.#app, kind), { class: 'primary' }),
+      element('table', {}, headRow(one === 'user' ? 'Name' : 'Id', 'May', actions), rows),
+      button(`Add a ${one}`, () => openAddAccount(this.#app, terms), { class: 'primary' }),
     )
-    return { kind, dom, rows }
+    return { terms, dom, rows }
   }
 
   async #read(): Promise<void> {
     this.#reads += 1
     const reads = this.#reads
     try {
-      const lists = await Promise.all(this.#parts.map(({ kind }) => this.#app.api.call(kinds[kind].path)))
+      const lists = await Promise.all(this.#tables.map(({ terms }) => this.#app.api.call(terms.path)))
       // A later answer is the newer one.
       if (reads !== this.#reads) return
       setText(this.#fault, '')
-      for (const [i, { kind, rows }] of this.#parts.entries()) {
-        const { accounts } = JSON.parse(lists[i]?.text ?? '') as { accounts: readonly Account[] }
-        rows.replaceChildren(...accounts.map((account) => this.#rowOf(kind, account)))
+      for (const [i, { terms, rows }] of this.#tables.entries()) {
+        const { accounts } = JSON.parse(lists[i]?.text ?? '') as { accounts: readonly ListedAccount[] }
+        rows.replaceChildren(...accounts.map((account) => this.#rowOf(terms, account)))
       }
     } catch (error) {
       if (reads === this.#reads) setText(this.#fault, explain(error))
     }
   }
 
-  #rowOf(kind: AccountKind, account: Account): HTMLTableRowElement {
+  #rowOf(terms: AccountTerms, account: ListedAccount): HTMLTableRowElement {
     const { name, scope, grants } = account
     const limits = grants === undefined ? '' : `; only: ${describeGrants(grants)}`
     return element(
@@ -90,11 +90,11 @@ export class AccountsView implements ViewPart {
       element(
         'td',
         { class: 'actions' },
-        button('Change', () => openChangeAccount(this.#app, kind, account), {
+        button('Change', () => openChangeAccount(this.#app, terms, account), {
           class: 'quiet',
           'aria-label': `Change ${name}`,
         }),
-        button('Remove', () => void this.#remove(kind, name), {
+        button('Remove', () => void this.#remove(terms, name), {
           class: 'quiet',
           'aria-label': `Remove ${name}`,
         }),
@@ -102,8 +102,7 @@ export class AccountsView implements ViewPart {
     )
   }
 
-  async #remove(kind: AccountKind, name: string): Promise<void> {
-    const { one, path, ended } = kinds[kind]
+  async #remove({ one, path, ended }: AccountTerms, name: string): Promise<void> {
     const question = element(
       'p',
       {},

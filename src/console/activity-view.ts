@@ -1,17 +1,17 @@
-import { type Address, home, type sinceChoices } from './address.ts'
-import { type ApiResponse, explain, isAborted } from './api.ts'
-import type { App, ViewPart } from './app.ts'
-import { button, type Child, element, setText } from './element.ts'
 import {
+  type ActivityEntry,
   actOf,
   changesBetween,
   countedText,
-  type HistoryEntry,
   isCounted,
   isDeletion,
   nameAfter,
   namesTakenAgain,
-} from './history-entry.ts'
+} from './activity-entry.ts'
+import { type Address, home, type sinceChoices } from './address.ts'
+import { type ApiResponse, explain, isAborted } from './api.ts'
+import type { App, ViewPart } from './app.ts'
+import { button, type Child, element, setText } from './element.ts'
 import { actorOf, changeList, formatTime, reasonOf, timeOf } from './history-text.ts'
 import { putBack } from './put-back-dialog.ts'
 import { shown } from './shown-text.ts'
@@ -58,7 +58,7 @@ export class ActivityView implements ViewPart {
   readonly #more = button('Show more', () => void this.#read(), { hidden: true })
   readonly #range = element('p', { class: 'faint', role: 'status' })
   #address: Address | undefined
-  #entries: readonly HistoryEntry[] = []
+  #entries: readonly ActivityEntry[] = []
   /** Where the list goes on; undefined at its end. */
   #next: string | undefined
   #reading: AbortController | undefined
@@ -162,7 +162,7 @@ export class ActivityView implements ViewPart {
     }
   }
 
-  #shownEntries(entries: readonly HistoryEntry[]) {
+  #shownEntries(entries: readonly ActivityEntry[]) {
     return this.#address?.only === 'deleted' ? entries.filter(isDeletion) : entries
   }
 
@@ -188,7 +188,7 @@ export class ActivityView implements ViewPart {
       )
   }
 
-  #changeOf(entry: HistoryEntry): HTMLElement {
+  #changeOf(entry: ActivityEntry): HTMLElement {
     return element(
       'li',
       {},
@@ -198,7 +198,7 @@ export class ActivityView implements ViewPart {
     )
   }
 
-  #deletionOf(entry: HistoryEntry, place: number, isTaken: boolean): HTMLElement {
+  #deletionOf(entry: ActivityEntry, place: number, isTaken: boolean): HTMLElement {
     const id = `deleted-${place}`
     const back = button('Put back', () => void this.#putBack(entry), { 'aria-describedby': id })
     return element(
@@ -213,13 +213,13 @@ export class ActivityView implements ViewPart {
     )
   }
 
-  async #putBack(entry: HistoryEntry) {
+  async #putBack(entry: ActivityEntry) {
     if ((await putBack(this.#app, entry)) === undefined) return
     this.refresh()
     this.#list.focus()
   }
 
-  #sentenceOf(entry: HistoryEntry): readonly Child[] {
+  #sentenceOf(entry: ActivityEntry): readonly Child[] {
     const begin = [timeOf(entry), ' ', ...actorOf(entry)]
     if (isCounted(entry)) return [...begin, element('b', {}, countedText(entry))]
     const name = nameAfter(entry)
@@ -229,7 +229,7 @@ export class ActivityView implements ViewPart {
 }
 
 interface Answer {
-  readonly history: readonly HistoryEntry[]
+  readonly history: readonly ActivityEntry[]
   readonly since: string
 }
 

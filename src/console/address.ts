@@ -98,7 +98,7 @@ export function nextSort(sort: string, field: FieldName): string {
 }
 
 /** A change that the server has sent. */
-export interface Change {
+export interface LiveChange {
   readonly kind: 'added' | 'modified' | 'removed'
   /** As it is now; of a removal, as it was. */
   readonly configuration: Configuration
@@ -109,7 +109,7 @@ export interface Change {
 /** Whether a list may differ after the change: its record is within what search and filters keep, before or after. */
 export function concerns(
   { q, filters }: Pick<Address, 'q' | 'filters'>,
-  { configuration, before }: Change,
+  { configuration, before }: LiveChange,
 ): boolean {
   return [configuration, before].some(
     (record) => record !== undefined && isFound(q, record) && areAllKept(filters, record),

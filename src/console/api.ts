@@ -1,3 +1,5 @@
+import type { Fault } from '../errors.ts'
+
 /** How long to wait for a server that cannot be reached. */
 const RETRY_SECONDS = 2
 
@@ -8,16 +10,8 @@ export interface ApiResponse {
   readonly text: string
 }
 
-/** What is wrong with one field or line. */
-export interface Fault {
-  readonly field?: string
-  readonly line?: number
-  /** Name of the record. */
-  readonly name?: string
-  readonly detail: string
-}
-
-export interface Call {
+/** What a call may have besides its path. */
+export interface CallOptions {
   readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Sent as JSON. */
   readonly json?: unknown
@@ -27,7 +21,7 @@ export interface Call {
   /** Other statuses than 2xx that are answers, too. */
   readonly expects?: readonly number[]
   readonly signal?: AbortSignal
-  /** Told how much of the body is sent; the answer comes after all of it. */
+  /** Called as the body is sent; the answer comes after all of it. */
   sent?(bytes: number, allBytes: number): void
 }
 
@@ -98,19 +92,19 @@ export class Api {
    * @throws {Unreachable} if no answer comes.
    * @throws {DOMException} `AbortError` if `signal` is aborted.
    */
-  async call(path: string, call: Call = {}): Promise<ApiResponse> {
-    const answer = await this.once(path, call)
-    if (isGood(answer, call)) return answer
+  async call(path: string, options: CallOptions = {}): Promise<ApiResponse> {
+    const answer = await this.once(path, options)
+    if (isGood(answer, options)) return answer
     const refusal = new Refusal(answer)
     if (!isSessionEnded(refusal)) throw refusal
     await this.#events.logIn()
-    return this.call(path, call)
+    return this.call(path, options)
   }
 
   /** The same, but for what comes of it: no login, no `Refusal`. */
   async once(
     path: string,
-    { method = 'GET', json, body, headers = {}, signal, sent }: Call = {},
+    { method = 'GET', json, body, headers = {}, signal, sent }: CallOptions = {},
   ): Promise<ApiResponse> {
     const type: Record<string, string> = json === undefined ? {} : { 'Content-Type': 'application/json' }
     const request = {
@@ -164,7 +158,7 @@ export function retryAfterOf(error: unknown): number | undefined {
   return retryAfterSeconds ?? (code === '' ? RETRY_SECONDS : undefined)
 }
 
-function isGood({ status }: ApiResponse, { expects = [] }: Call): boolean {
+function isGood({ status }: ApiResponse, { expects = [] }: CallOptions): boolean {
   return (status >= 200 && status < 300) || expects.includes(status)
 }
 

@@ -1,4 +1,4 @@
-import type { Address, Change } from './address.ts'
+import type { Address, LiveChange } from './address.ts'
 import type { Api } from './api.ts'
 import type { Configuration } from './configuration.ts'
 import type { Notices } from './notices.ts'
@@ -26,7 +26,7 @@ export interface App {
 /** Tells others' changes, and one's own. */
 export interface ChangeSource {
   /** @returns Stops the calls. */
-  listen(listener: (change: Change) => void): () => void
+  listen(listener: (change: LiveChange) => void): () => void
 }
 
 /** One view of the page; made once. */

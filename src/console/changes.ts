@@ -1,4 +1,5 @@
-import { type Configuration, type FieldName, fieldNames, type Labels } from './configuration.ts'
+import type { Labels } from '../store/labels.ts'
+import { type Configuration, type FieldName, fieldNames } from './configuration.ts'
 
 /** What has to be sent so that the record gets the values (RFC 7396 for its labels). */
 export function changesIn(

@@ -1,7 +1,6 @@
 import { findThrough, throughQuery, throughSentence } from '../exchange/hops.ts'
+import type { Labels } from '../store/labels.ts'
 import { type Api, type ApiResponse, tagIn } from './api.ts'
-
-export type Labels = Readonly<Record<string, string>>
 
 /** One field of a record. */
 export interface Field {

@@ -1,7 +1,7 @@
 import type { App } from './app.ts'
 import { openDialog } from './dialog.ts'
 import { button, element } from './element.ts'
-import { type ExportFormat, ExportRun, exportFormats } from './export-run.ts'
+import { type ExportFormatName, ExportRun, exportFormats } from './export-run.ts'
 import { recordCount } from './figure-text.ts'
 import type { Search } from './selection.ts'
 
@@ -31,7 +31,7 @@ export function openExportDialog(app: App, search: Search, count: number): void 
 
   async function save(event: Event) {
     event.preventDefault()
-    const saved = await run.download(format.value as ExportFormat, search)
+    const saved = await run.download(format.value as ExportFormatName, search)
     if (saved === undefined || !dialog.open) return
     dialog.close()
     app.notices.say(saved)

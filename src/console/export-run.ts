@@ -18,7 +18,7 @@ export const exportFormats = {
   env: ['Variables', 'a POSIX shell: . ./connbook.env'],
 } as const
 
-export type ExportFormat = keyof typeof exportFormats
+export type ExportFormatName = keyof typeof exportFormats
 
 /** Has the browser save records as a file, and says what comes of it. */
 export class ExportRun {
@@ -35,7 +35,11 @@ export class ExportRun {
   }
 
   /** A later call ends an earlier one. @returns What the browser saves; undefined if that is nothing. */
-  async download(format: ExportFormat, search: Search, skip: '0' | '1' = '0'): Promise<string | undefined> {
+  async download(
+    format: ExportFormatName,
+    search: Search,
+    skip: '0' | '1' = '0',
+  ): Promise<string | undefined> {
     this.#turn += 1
     const turn = this.#turn
     const [title] = exportFormats[format]
@@ -77,7 +81,7 @@ export class ExportRun {
     return answer
   }
 
-  #offerSkip(format: ExportFormat, search: Search, { faults }: Refusal) {
+  #offerSkip(format: ExportFormatName, search: Search, { faults }: Refusal) {
     const table = faultTable('Records that do not fit', faults)
     const skip = button('Download the others', () => void this.download(format, search, '1'))
     this.#report.replaceChildren(table, skip)

@@ -1,8 +1,8 @@
 import { labelKeyOf } from '../exchange/column-name.ts'
+import type { ReadColumn } from '../exchange/row.ts'
 import { fields } from './configuration.ts'
 import { element, headRow } from './element.ts'
 import { grouped } from './figure-text.ts'
-import type { ReadColumn } from './import-report.ts'
 import { shown } from './shown-text.ts'
 
 const LABEL = 'label.'

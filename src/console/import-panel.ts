@@ -1,5 +1,6 @@
+import type { Fault } from '../errors.ts'
 import { home } from './address.ts'
-import { type ApiResponse, type Fault, isAborted, Refusal, tagIn } from './api.ts'
+import { type ApiResponse, isAborted, Refusal, tagIn } from './api.ts'
 import type { App } from './app.ts'
 import { ask } from './dialog.ts'
 import { button, element } from './element.ts'
@@ -292,7 +293,6 @@ export class ImportPanel {
 /** As the words of the API go on from the name of the field. */
 function withField(fault: Fault): Fault {
   const { field, detail } = fault
-  if (field === undefined) return fault
   // For a header, what follows is for people with curl; the page has choices.
   const said = field === 'header' ? detail.replace(/; (?:say|add extra=)[^;]*$/, '') : detail
   return { ...fault, detail: `${field} ${said}` }

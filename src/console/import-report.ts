@@ -1,8 +1,8 @@
-import type { Fault } from './api.ts'
+import type { ImportWarning, ReadColumn } from '../exchange/row.ts'
+import { type ChangedMembers, fieldChanges } from './activity-entry.ts'
 import { type Configuration, fields } from './configuration.ts'
 import { element, headRow } from './element.ts'
 import { grouped } from './figure-text.ts'
-import { type ChangedMembers, fieldChanges } from './history-entry.ts'
 import { changeList } from './history-text.ts'
 import { shown } from './shown-text.ts'
 
@@ -10,27 +10,17 @@ const kinds = ['added', 'modified', 'removed'] as const
 
 export type Counts = Readonly<Record<(typeof kinds)[number] | 'unchanged', number>> & {
   /** What is not imported, and no fault. */
-  readonly warnings?: readonly Fault[]
-}
-
-/** A column of CSV, and the field or `label.KEY` that it becomes: null if it is left out, none if a person must say. */
-export interface ReadColumn {
-  readonly column: string
-  readonly becomes?: string | null
-  readonly secret?: true
-}
-
-/** How the server read a file. */
-export interface ReadForm {
-  /** Only of CSV. */
-  readonly columns?: readonly ReadColumn[]
-  /** The first records without a fault. */
-  readonly first: readonly Omit<Configuration, 'id'>[]
+  readonly warnings?: readonly ImportWarning[]
 }
 
 /** The answer to a dry run. */
 export interface Trial extends Counts {
-  readonly read: ReadForm
+  /** How the server read the file; `columns` only of CSV. */
+  readonly read: {
+    readonly columns?: readonly ReadColumn[]
+    /** The first records without a fault. */
+    readonly first: readonly Omit<Configuration, 'id'>[]
+  }
   /** The first of each kind. */
   readonly names: Readonly<Record<(typeof kinds)[number], readonly string[]>>
   /** What would become of the first records that would be modified. */
@@ -44,16 +34,16 @@ export function countsText({ added, modified, removed, unchanged }: Counts): str
 }
 
 /** How the server read a file, as the body of a refusal says it; undefined if it does not. */
-export function readFormIn(body: string): ReadForm | undefined {
+export function readFormIn(body: string): Trial['read'] | undefined {
   try {
-    return (JSON.parse(body) as { read?: ReadForm }).read
+    return (JSON.parse(body) as { read?: Trial['read'] }).read
   } catch {
     return undefined
   }
 }
 
 /** The first records, as they would become; nothing without any. */
-export function firstRecords({ first }: ReadForm): readonly HTMLElement[] {
+export function firstRecords({ first }: Trial['read']): readonly HTMLElement[] {
   if (first.length === 0) return []
   const title = 'The first records, as they would become'
   const hasLabels = first.some(({ labels }) => labels !== undefined)
@@ -122,17 +112,17 @@ export function nameList(
 /** A table of what is wrong, to be scrolled and focused. */
 export function faultTable(
   title: string,
-  faults: readonly Fault[],
+  faults: readonly ImportWarning[],
   lines: ReadonlyMap<number, string> = new Map(),
   heading = 'Fault',
 ): HTMLElement {
   const columns = [
-    { title: 'Line', show: ({ line }: Fault) => line !== undefined && grouped(line) },
-    { title: 'Name', show: ({ name }: Fault) => name !== undefined && shown(name) },
-    { title: heading, show: ({ detail }: Fault) => shown(detail) },
+    { title: 'Line', show: ({ line }: ImportWarning) => line !== undefined && grouped(line) },
+    { title: 'Name', show: ({ name }: ImportWarning) => name !== undefined && shown(name) },
+    { title: heading, show: ({ detail }: ImportWarning) => shown(detail) },
     {
       title: 'Text of the line',
-      show: ({ line }: Fault) => element('code', {}, shown(lines.get(line ?? 0) ?? '')),
+      show: ({ line }: ImportWarning) => element('code', {}, shown(lines.get(line ?? 0) ?? '')),
     },
   ].filter(({ show }) =>
     faults.some((fault) => {

@@ -2,7 +2,7 @@ import { type Address, isNegative, keyOfLabel } from './address.ts'
 import { queryOf, type Search } from './selection.ts'
 
 /** The answer of `/v1/labels`. */
-export interface LabelCounts {
+export interface LabelsAnswer {
   readonly labels: readonly {
     readonly key: string
     readonly values: readonly { readonly value: string; readonly count: number }[]
@@ -43,7 +43,7 @@ export function facetPaths(search: Search): ReadonlyMap<string | undefined, stri
  */
 export function facetsOf(
   search: Search,
-  counts: ReadonlyMap<string | undefined, LabelCounts>,
+  counts: ReadonlyMap<string | undefined, LabelsAnswer>,
 ): readonly Facet[] {
   const keys = counts.get(undefined)?.labels.map(({ key }) => key) ?? []
   return [...new Set([...chosenKeys(search), ...keys])].map((key) => {

@@ -1,4 +1,4 @@
-import type { Labels } from './configuration.ts'
+import type { Labels } from '../store/labels.ts'
 import { element } from './element.ts'
 import { shown } from './shown-text.ts'
 

@@ -1,4 +1,4 @@
-import type { Change } from './address.ts'
+import type { LiveChange } from './address.ts'
 import type { Api } from './api.ts'
 
 const KINDS = ['added', 'modified', 'removed'] as const
@@ -14,7 +14,7 @@ export interface LiveEvents {
 
 /** What the window that has the stream sends to the others. */
 type Message =
-  | { readonly kind: 'change'; readonly change: Change; readonly tag: string }
+  | { readonly kind: 'change'; readonly change: LiveChange; readonly tag: string }
   | { readonly kind: 'reset'; readonly tag: string }
   | { readonly kind: 'connected'; readonly isConnected: boolean }
   | { readonly kind: 'ask' }
@@ -28,7 +28,7 @@ export class Live {
   readonly #events: LiveEvents
   readonly #channel: BroadcastChannel
   readonly #name: string
-  readonly #listeners = new Set<(change: Change) => void>()
+  readonly #listeners = new Set<(change: LiveChange) => void>()
   /** Tag of the last change that this window knows. */
   #tag = ''
   #source: EventSource | undefined
@@ -47,7 +47,7 @@ export class Live {
   }
 
   /** @returns Stops the calls. */
-  listen(listener: (change: Change) => void): () => void {
+  listen(listener: (change: LiveChange) => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }

@@ -1,4 +1,4 @@
-import type { Fault } from './api.ts'
+import type { Fault } from '../errors.ts'
 import type { Patch } from './changes.ts'
 import { type Field, fields } from './configuration.ts'
 import { element } from './element.ts'
@@ -56,7 +56,7 @@ export function createChangeForm(): ManyForm {
   }
 
   function showFaults(faults: readonly Fault[]) {
-    const isHere = ({ field = '', name }: Fault) =>
+    const isHere = ({ field, name }: Fault) =>
       name === undefined && lines.some((each) => each.field.name === field)
     for (const { field, line } of lines) {
       const found = faults.find((fault) => isHere(fault) && fault.field === field.name)
@@ -101,7 +101,7 @@ export function createLabelForm(keys: readonly string[]): ManyForm {
   }
 
   function showFaults(faults: readonly Fault[]) {
-    const isHere = ({ field = '', name }: Fault) => name === undefined && field.startsWith('labels')
+    const isHere = ({ field, name }: Fault) => name === undefined && field.startsWith('labels')
     const found = faults.filter(isHere)
     const texts = found.map(
       ({ field = '', detail }) => `${field.replace(/^labels\.?/, '') || 'Key'} ${detail}.`,

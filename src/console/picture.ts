@@ -2,7 +2,7 @@ import { element, headRow, setText, svgElement } from './element.ts'
 import { axisTicks, formatFigure, type Unit } from './figure-text.ts'
 
 /** The values of one moment, by line; undefined where nothing was measured. */
-export interface Moment {
+export interface PlottedMoment {
   /** In ms since 1970. */
   readonly at: number
   readonly values: Readonly<Record<string, number | undefined>>
@@ -13,7 +13,7 @@ export interface PictureState {
   /** Their names, in the order of the legend; four at most look different. */
   readonly lines: readonly string[]
   /** Oldest first. */
-  readonly moments: readonly Moment[]
+  readonly moments: readonly PlottedMoment[]
   /** The right edge. */
   readonly now: number
   /** From the left edge to the right one. */

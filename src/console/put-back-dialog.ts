@@ -1,10 +1,10 @@
+import type { ActivityEntry } from './activity-entry.ts'
 import { explain, Refusal } from './api.ts'
 import type { App } from './app.ts'
 import { changesIn, compareVersions } from './changes.ts'
 import { type Configuration, configurationPath, configurationsIn, taggedIn } from './configuration.ts'
 import { ask } from './dialog.ts'
 import { type Child, element } from './element.ts'
-import type { HistoryEntry } from './history-entry.ts'
 import { changeList, readHistory } from './history-text.ts'
 import { type Former, formerOf, stateBefore } from './put-back.ts'
 import { shown } from './shown-text.ts'
@@ -25,7 +25,7 @@ interface Way {
  *
  * @returns Its name then; undefined if it was not put back. What failed is said.
  */
-export async function putBack(app: App, entry: HistoryEntry): Promise<string | undefined> {
+export async function putBack(app: App, entry: ActivityEntry): Promise<string | undefined> {
   try {
     for (let isLate = false; ; isLate = true) {
       const way = await findWay(app, entry)
@@ -55,7 +55,7 @@ export async function putBack(app: App, entry: HistoryEntry): Promise<string | u
   }
 }
 
-async function findWay(app: App, entry: HistoryEntry): Promise<Way> {
+async function findWay(app: App, entry: ActivityEntry): Promise<Way> {
   // The record first: what changes after it is found out by its tag.
   const { configuration: present, tag } = await findById(app, entry.id)
   if (present === undefined && entry.event === 'configuration_deleted' && entry.record !== undefined)
@@ -66,7 +66,7 @@ async function findWay(app: App, entry: HistoryEntry): Promise<Way> {
   return { present, tag, former: state === 'unknown' ? state : state.record }
 }
 
-function keyOf({ time, event, id, changed }: HistoryEntry): string {
+function keyOf({ time, event, id, changed }: ActivityEntry): string {
   return JSON.stringify([time, event, id, changed])
 }
 

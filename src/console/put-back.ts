@@ -1,18 +1,19 @@
+import type { Labels } from '../store/labels.ts'
+import type { ActivityEntry } from './activity-entry.ts'
 import type { Version } from './changes.ts'
-import { type Configuration, fieldNames, type Labels } from './configuration.ts'
-import type { HistoryEntry } from './history-entry.ts'
+import { type Configuration, fieldNames } from './configuration.ts'
 
 /** How a record was: its fields and labels; undefined while it was not there. */
 export type Former = (Omit<Configuration, 'id'> & { readonly labels: Labels }) | undefined
 
 /** The history of a record, newest first, and from when on it is complete. */
 export interface KnownHistory {
-  readonly history: readonly HistoryEntry[]
+  readonly history: readonly ActivityEntry[]
   readonly since?: string
 }
 
 /** Whether the history has all changes since this one. */
-export function isTold({ time }: HistoryEntry, { since }: KnownHistory): boolean {
+export function isTold({ time }: ActivityEntry, { since }: KnownHistory): boolean {
   return since === undefined || Date.parse(time) >= Date.parse(since)
 }
 
@@ -48,7 +49,7 @@ export function formerOf(record: Version): Former {
 /** Fields, and labels as `labels.KEY`. */
 type Members = ReadonlyMap<string, unknown>
 
-function takeBack(state: Members | undefined, entry: HistoryEntry): Members | undefined | 'unknown' {
+function takeBack(state: Members | undefined, entry: ActivityEntry): Members | undefined | 'unknown' {
   const { event, changed, record } = entry
   if (event === 'configuration_added') return state === undefined ? 'unknown' : undefined
   if (event === 'configuration_deleted')

@@ -1,3 +1,4 @@
+import type { Labels } from '../store/labels.ts'
 import { Refusal } from './api.ts'
 import type { App } from './app.ts'
 import { changesIn, isSame } from './changes.ts'
@@ -5,7 +6,6 @@ import {
   type Configuration,
   configurationPath,
   describeThrough,
-  type Labels,
   type Tagged,
   taggedIn,
 } from './configuration.ts'

@@ -1,11 +1,11 @@
-import type { Fault } from './api.ts'
+import type { Fault } from '../errors.ts'
+import type { Labels } from '../store/labels.ts'
 import {
   type Configuration,
   type Field,
   type FieldName,
   fieldNames,
   fields,
-  type Labels,
   ofFields,
 } from './configuration.ts'
 import { button, element } from './element.ts'
@@ -98,14 +98,14 @@ export class RecordForm {
 
   /** Shows each fault at its field, and moves the focus to the first; none clears them. */
   showFaults(faults: readonly Fault[]): void {
-    const texts = new Map(faults.map(({ field = '', detail }) => [field, detail]))
+    const texts = new Map(faults.map(({ field, detail }) => [field, detail]))
     for (const { name, heading } of fields) {
       const { input, fault } = this.#fields[name]
       const text = texts.get(name)
       fault.textContent = text === undefined ? '' : `${heading} ${text}.`
       input.setAttribute('aria-invalid', String(text !== undefined))
     }
-    const ofLabels = faults.filter(({ field = '' }) => field === 'labels' || field.startsWith('labels.'))
+    const ofLabels = faults.filter(({ field }) => field === 'labels' || field.startsWith('labels.'))
     this.#labelFault.textContent = ofLabels
       .map(({ field = '', detail }) => `${field.replace(/^labels\.?/, '') || 'The labels'} ${detail}.`)
       .join(' ')

@@ -4,7 +4,7 @@ import type { App, ViewPart } from './app.ts'
 import { type Configuration, configurationsIn, fieldNames, ofFields } from './configuration.ts'
 import { button, element, setText } from './element.ts'
 import { grouped } from './figure-text.ts'
-import { LabelFilter } from './label-filter.ts'
+import { LabelPanel } from './label-panel.ts'
 import { ListFilters } from './list-filters.ts'
 import { ListPages, lastPageOf } from './list-pages.ts'
 import { ListSelection } from './list-selection.ts'
@@ -46,7 +46,7 @@ export class RecordList implements ViewPart {
   readonly #count = element('p', { class: 'count', 'aria-live': 'polite' })
   readonly #export = element('a', { class: 'export' }, 'Export these')
   readonly #filters: ListFilters
-  readonly #labels: LabelFilter
+  readonly #labels: LabelPanel
   readonly #selection: ListSelection
   readonly #state: ListState
   readonly #pages: ListPages
@@ -64,7 +64,7 @@ export class RecordList implements ViewPart {
     this.#app = app
     this.#actions = actions
     this.#filters = new ListFilters(app)
-    this.#labels = new LabelFilter(app)
+    this.#labels = new LabelPanel(app)
     this.#selection = new ListSelection(app)
     this.#state = new ListState(app, { add: actions.add, refresh: () => this.refresh() })
     this.#pages = new ListPages(app)

@@ -1,12 +1,12 @@
 import { readHops } from '../exchange/hops.ts'
-import type { Address, Change } from './address.ts'
+import { fateOf } from './activity-entry.ts'
+import type { Address, LiveChange } from './address.ts'
 import { explain, isAborted, Refusal, retryAfterOf } from './api.ts'
 import type { App, ViewPart } from './app.ts'
 import { type Configuration, configurationPath, findConfiguration, taggedIn } from './configuration.ts'
 import { button, type Child, element } from './element.ts'
 import { FactList } from './fact-list.ts'
 import { openHistory } from './history-dialog.ts'
-import { fateOf } from './history-entry.ts'
 import { readHistory, sentenceOf } from './history-text.ts'
 import { ListState } from './list-state.ts'
 import { openEdit, openNewRecord } from './record-dialog.ts'
@@ -186,7 +186,7 @@ export class RecordView implements ViewPart {
     }
   }
 
-  #hear({ kind, configuration: now, before }: Change) {
+  #hear({ kind, configuration: now, before }: LiveChange) {
     if (this.#name === '') return
     if (now.id !== this.#record?.id || this.#isGone) {
       const names = [now.name, before?.name ?? now.name]

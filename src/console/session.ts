@@ -3,7 +3,7 @@ import { element } from './element.ts'
 import { stored } from './stored.ts'
 
 /** Whose session it is; the answer of `/v1/whoami`. */
-export interface Caller {
+export interface WhoAmI {
   readonly account: string
   readonly scope: string
   /** Absent for an account that sees all records. */
@@ -20,7 +20,7 @@ const RETRY_MS = 2_000
 
 /** The session that the browser's cookie carries. */
 export class Session {
-  #caller: Caller | undefined
+  #caller: WhoAmI | undefined
   #login: Promise<void> | undefined
   #shown: Login | undefined
   readonly #changed: () => void
@@ -30,7 +30,7 @@ export class Session {
     this.#changed = changed
   }
 
-  get caller(): Caller | undefined {
+  get caller(): WhoAmI | undefined {
     return this.#caller
   }
 
@@ -84,7 +84,7 @@ export class Session {
     stored.remove(SETTING)
     const before = this.#caller
     let notice = before === undefined ? '' : 'The session has ended. Log in to go on where you were.'
-    let caller: Caller | undefined
+    let caller: WhoAmI | undefined
     while (caller === undefined) {
       this.#shown = showLogin(api, notice)
       await this.#shown.ended
@@ -94,7 +94,7 @@ export class Session {
     await this.#take(caller)
   }
 
-  async #take(caller: Caller): Promise<void> {
+  async #take(caller: WhoAmI): Promise<void> {
     stored.set(SETTING, caller.account)
     if (this.#caller !== undefined && this.#caller.account !== caller.account) {
       // What the other user had open is not this one's to send.
@@ -107,10 +107,10 @@ export class Session {
 }
 
 /** Asks until the server says; undefined if there is no session. */
-async function whoAmI(api: Api): Promise<Caller | undefined> {
+async function whoAmI(api: Api): Promise<WhoAmI | undefined> {
   for (;;) {
     const answer = await api.once('v1/whoami').catch(() => undefined)
-    if (answer?.status === 200) return JSON.parse(answer.text) as Caller
+    if (answer?.status === 200) return JSON.parse(answer.text) as WhoAmI
     if (answer?.status === 403) return undefined
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
   }

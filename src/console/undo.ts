@@ -1,4 +1,4 @@
-import type { Change } from './address.ts'
+import type { LiveChange } from './address.ts'
 import { type ApiResponse, explain, Refusal, tagIn } from './api.ts'
 import type { App } from './app.ts'
 import { isSame } from './changes.ts'
@@ -114,7 +114,7 @@ function knownOf({ before, after }: Made): Known {
 }
 
 /** Whether it is neither the change that was made, nor one before it, nor what undoes it. */
-function isLater({ kind, configuration: now }: Change, known: Known): boolean {
+function isLater({ kind, configuration: now }: LiveChange, known: Known): boolean {
   const ofName = known.get(now.name)
   if (ofName !== undefined)
     return kind !== 'removed' && ofName.every((one) => one.id !== now.id && !isSame(one, now))

@@ -1,3 +1,5 @@
+import type { Labels } from '../store/labels.ts'
+
 /** The label with the hosts that ssh goes through, as for its option `-J`. */
 export const JUMP_LABEL = 'ssh.proxyjump'
 /** The label with the path of a private key. */
@@ -15,7 +17,7 @@ export interface HopRecord {
   readonly hostname: string
   readonly port: number
   readonly username: string
-  readonly labels?: Readonly<Record<string, string>> | undefined
+  readonly labels?: Labels | undefined
 }
 
 /** A host between. */

@@ -10,8 +10,8 @@ import {
   type Labels,
   type LabelsPatch,
   mergeLabels,
-  sharedLabels,
 } from './labels.ts'
+import { sharedLabels } from './shared-labels.ts'
 
 /** The content of a record that is still to be stored. */
 export type NewConfiguration = FieldValues & { readonly labels?: Labels | undefined }

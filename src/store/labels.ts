@@ -3,24 +3,12 @@ import { isObject } from '../json.ts'
 import type { JsonSchema } from '../json-schema.ts'
 import {
   FAULTS_MAX,
-  HELD_LABEL_BYTES,
-  HELD_RECORD_BYTES,
   LABEL_KEY_CHARACTERS_MAX,
   LABEL_VALUE_CHARACTERS_MAX,
   LABELS_BYTES_MAX,
   LABELS_MAX,
 } from '../limits.ts'
 import { checkText, kindOf } from '../text.ts'
-
-/** Memory of the labels that new records share. */
-const LABELS_SHARED_BYTES_MAX = 4 * 1024 * 1024
-
-/** Sets of labels that were used last, by their text. */
-let sets = new Map<string, Labels>()
-/** Their values. */
-let values = new Map<string, string>()
-/** Estimated memory of both, and of what they hold. */
-let bytes = 0
 
 /** What a record says besides its fields: texts by key. */
 export type Labels = Readonly<Record<string, string>>
@@ -185,7 +173,10 @@ function faultsOfEach(
 }
 
 function faultsOfSize(labels: Labels): Fault[] {
-  const bytes = Buffer.byteLength(JSON.stringify(labels))
+  const text = JSON.stringify(labels)
+  // No character takes more than three bytes, so nearly all need not be encoded.
+  if (text.length * 3 <= LABELS_BYTES_MAX) return []
+  const bytes = new TextEncoder().encode(text).length
   if (bytes <= LABELS_BYTES_MAX) return []
   return [
     { field: 'labels', detail: `must take at most ${LABELS_BYTES_MAX} bytes as JSON; these take ${bytes}` },
@@ -198,42 +189,4 @@ function tooMany(count: number): Fault {
 
 function notAnObject(input: unknown): Fault {
   return { field: 'labels', detail: `must be an object of texts, not ${kindOf(input)}` }
-}
-
-/**
- * The same labels with sorted keys. Records with equal labels get the same object, and others the same values: most
- * records of a store have few different ones, so each takes memory once.
- *
- * @param labels At least one; keys as `areStoredLabels` wants them.
- */
-export function sharedLabels(labels: Labels): Labels {
-  const keys = Object.keys(labels).sort()
-  let text = ''
-  // With the length, so that no value can look like the next key.
-  for (const key of keys) text += `${key}=${labels[key]?.length}:${labels[key]}`
-  const known = sets.get(text)
-  if (known !== undefined) return known
-  if (bytes > LABELS_SHARED_BYTES_MAX) forgetAll()
-  const sorted: Record<string, string> = {}
-  for (const key of keys) sorted[key] = sharedValue(labels[key] ?? '')
-  // Its text is there as a key, and in the labels.
-  bytes += HELD_RECORD_BYTES + keys.length * HELD_LABEL_BYTES + 2 * Buffer.byteLength(text)
-  sets.set(text, sorted)
-  return sorted
-}
-
-function sharedValue(value: string): string {
-  const known = values.get(value)
-  if (known !== undefined) return known
-  bytes += HELD_LABEL_BYTES + Buffer.byteLength(value)
-  // V8 gives a key of a Map a text of its own, so a value that was cut from a file does not keep that in memory.
-  values.set(value, value)
-  return value
-}
-
-/** Records keep theirs; those that come share anew. */
-function forgetAll() {
-  sets = new Map()
-  values = new Map()
-  bytes = 0
 }

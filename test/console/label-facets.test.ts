@@ -1,7 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { choose, facetPaths, facetsOf, type LabelCounts } from '../../src/console/label-facets.ts'
+import { choose, facetPaths, facetsOf, type LabelsAnswer } from '../../src/console/label-facets.ts'
 
 const search = {
   q: 'web',
@@ -14,7 +14,7 @@ const search = {
     ['label', 'team!=x'],
   ],
 } as const
-const counts = (...keys: [string, [string, number][], number?][]): LabelCounts => ({
+const counts = (...keys: [string, [string, number][], number?][]): LabelsAnswer => ({
   labels: keys.map(([key, values, more = 0]) => ({
     key,
     values: values.map(([value, count]) => ({ value, count })),

@@ -9,8 +9,8 @@ import { encodeChangesInSlices } from '../../src/store/change.ts'
 import { Configuration, type NewConfiguration } from '../../src/store/configuration.ts'
 import { ConfigurationIndex } from '../../src/store/configuration-index.ts'
 import { importRowMemory, planImport, signedChangesOf } from '../../src/store/import-plan.ts'
-import { sharedLabels } from '../../src/store/labels.ts'
 import { RecentChanges } from '../../src/store/recent-changes.ts'
+import { sharedLabels } from '../../src/store/shared-labels.ts'
 import { someone } from '../support/store.ts'
 
 /** What is counted may differ from the growth of the process by this factor. */

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { Configuration } from '../../src/store/configuration.ts'
-import { areSameLabels, sharedLabels } from '../../src/store/labels.ts'
 import { holdFor } from '../support/properties/hold-property.ts'
 import { anyLabels } from '../support/properties/labels.ts'
 import { draft } from '../support/store.ts'
@@ -44,22 +43,6 @@ describe('any labels of a record', () => {
       assert.equal(record.with({ port: 22 }), record)
       assert.deepEqual(record.with({ port: 23 }).labels, record.labels)
       assert.equal(record.with({ labels: {} }).labels, undefined)
-    })
-  })
-})
-
-describe('any shared labels', () => {
-  it('are one object for equal labels, and never for others', (t) => {
-    // Such values could be taken for the next key.
-    const value = fc.constantFrom('', 'x', '1:x', 'xb=1:y', 'x\nb=y', '=')
-    const labels = fc.dictionary(fc.constantFrom('a', 'b', 'ab'), value, {
-      minKeys: 1,
-      noNullPrototype: true,
-    })
-    holdFor(t, fc.tuple(labels, labels), ([one, other]) => {
-      const [shared, second] = [sharedLabels(one), sharedLabels(other)]
-      assert.deepEqual([shared, second], [one, other])
-      assert.equal(shared === second, areSameLabels(one, other))
     })
   })
 })

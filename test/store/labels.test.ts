@@ -16,7 +16,6 @@ import {
   hasGroup,
   labelOf,
   mergeLabels,
-  sharedLabels,
 } from '../../src/store/labels.ts'
 import { draft } from '../support/store.ts'
 
@@ -171,22 +170,5 @@ describe('the labels of a record', () => {
     assert.equal(labelOf(undefined, 'constructor'), undefined)
     assert.deepEqual(changedLabels({ env: 'x' }, { constructor: 'x', env: 'x' }), ['constructor'])
     assert.ok(areSameLabels(undefined, undefined) && areSameLabels({ b: '1', a: '2' }, { a: '2', b: '1' }))
-  })
-})
-
-describe('shared labels', () => {
-  it('stay right when so many are different that sharing begins anew', () => {
-    const first = sharedLabels({ a: 'x' })
-    for (let i = 0; i < 5_000; i++) {
-      const labels = { a: `${i}`.padEnd(255, 'x') }
-      assert.deepEqual(sharedLabels(labels), labels)
-    }
-    assert.deepEqual(sharedLabels({ a: 'x' }), first)
-  })
-
-  it('stay with their record when other fields change, even if they are no longer known', () => {
-    const record = new Configuration(1, draft('a', { labels: { b: 'x', a: 'y' } }))
-    for (let i = 0; i < 5_000; i++) sharedLabels({ a: `${i}`.padEnd(255, 'x') })
-    assert.equal(record.with({ port: 1 }).labels, record.labels)
   })
 })

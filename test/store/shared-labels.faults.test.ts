@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { sharedLabels } from '../../src/store/labels.ts'
+import { sharedLabels } from '../../src/store/shared-labels.ts'
 
 /** Bytes of the heap that are in use. */
 function usedHeap(): number {

@@ -3,11 +3,11 @@ import { explain, isAborted } from './api.ts'
 import type { App } from './app.ts'
 import { button, type Child, element } from './element.ts'
 import { grouped } from './figure-text.ts'
-import { choose, type Facet, facetPaths, facetsOf, type LabelCounts } from './label-facets.ts'
+import { choose, type Facet, facetPaths, facetsOf, type LabelsAnswer } from './label-facets.ts'
 import { shown } from './shown-text.ts'
 
 /** Shows the labels of the records in the list, with boxes that keep only the records with some of them. */
-export class LabelFilter {
+export class LabelPanel {
   readonly button: HTMLButtonElement
   readonly panel = element('div', { class: 'facets', id: 'label-filter', hidden: true })
   readonly #app: App
@@ -48,7 +48,7 @@ export class LabelFilter {
     try {
       const counts = [...facetPaths(address)].map(async ([key, path]) => {
         const { text } = await this.#app.api.call(path, { signal: reading.signal })
-        return [key, JSON.parse(text) as LabelCounts] as const
+        return [key, JSON.parse(text) as LabelsAnswer] as const
       })
       const read = new Map(await Promise.all(counts))
       if (!reading.signal.aborted) this.#show(facetsOf(address, read), read.get(undefined)?.more ?? 0)
