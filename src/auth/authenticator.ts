@@ -1,7 +1,7 @@
 import type { AuditTrail } from '../audit/audit-trail.ts'
 import { type Fault, InvalidInputError, InvalidScopeError } from '../errors.ts'
 import { ownerHeaders, trimBlanks } from '../http/header-fields.ts'
-import type { Caller, CommandPrincipal, Credential, Principal, Request } from '../http/message.ts'
+import type { Caller, CommandPrincipal, Principal, Request, VerifiedCredential } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import { ADMIN_SCOPE, narrower, type Scope, WRITE_SCOPE } from '../http/scope.ts'
 import { decodePercent } from '../http/url.ts'
@@ -52,7 +52,7 @@ export interface Authenticator {
    * @returns undefined without a valid credential.
    * @throws {InvalidInputError} as `readOwner` does.
    */
-  authenticate(request: Request): Credential | undefined
+  authenticate(request: Request): VerifiedCredential | undefined
   /**
    * Who makes an authenticated request, as the account is now; undefined without a valid credential. Allocates nothing: V8
    * would put objects made here for long-lived streams into the old generation at once, and repeated checks would fill it.

@@ -4,8 +4,8 @@ import { ConnbookError, OutcomeUnknownError, StorageUnavailableError } from '../
 import { type DocumentForm, decodeDocument, encodeDocument } from '../files/json-document.ts'
 import {
   DocumentBusyError,
+  type DocumentReader,
   type Follower,
-  type Following,
   type SharedDocument,
 } from '../files/shared-document.ts'
 import { LOCK_WAIT_MS } from '../limits.ts'
@@ -107,7 +107,7 @@ export class EtcdDocument<Content> implements SharedDocument<Content> {
     }
   }
 
-  follow({ content, takeUp, findFault, log }: Following<Content>): Follower {
+  follow({ content, takeUp, findFault, log }: DocumentReader<Content>): Follower {
     let current = content
     let toldReason: string | undefined
     const inForce = { in_force: `the ${this.#name} from before` }

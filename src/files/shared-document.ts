@@ -28,7 +28,7 @@ export interface SharedDocument<Content> {
     afterwards?: () => Promise<void>,
   ): Promise<{ readonly before: Content; readonly after: Content }>
   /** Calls `takeUp` with each new content. What cannot be read or taken up is logged, and changes nothing. */
-  follow(following: Following<Content>): Follower
+  follow(reader: DocumentReader<Content>): Follower
 }
 
 /** Others kept changing the document until the time was over. */
@@ -36,7 +36,7 @@ export class DocumentBusyError extends ConnbookError {
   readonly code = 'document_busy'
 }
 
-export interface Following<Content> {
+export interface DocumentReader<Content> {
   /** The content as last read. */
   readonly content: Content
   /** Called with each new content, once it is durable. */
@@ -55,7 +55,7 @@ export interface Follower {
   close(): void
 }
 
-interface FollowOptions<Content> extends Following<Content> {
+interface FollowOptions<Content> extends DocumentReader<Content> {
   readonly path: string
   readonly document: Pick<JsonDocument<Content>, 'read'>
   /** For the log. */

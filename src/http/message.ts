@@ -35,7 +35,7 @@ export interface CommandPrincipal {
 }
 
 /** A valid credential, or what stands for one. */
-export interface Credential {
+export interface VerifiedCredential {
   readonly principal: Principal
   /** `socket` is the owner's, which takes no credential. */
   readonly carrier: 'bearer' | 'cookie' | 'socket'
@@ -74,7 +74,7 @@ export interface Request extends Caller {
   /** Aborted when the connection goes, with a problem that nobody gets. Made at the first use: only long work needs it. */
   readonly signal: AbortSignal
   /** As it was when the head came; set with `principal`. */
-  credential?: Credential
+  credential?: VerifiedCredential
   /** The `path` of the matched route, such as `/things/:name`. */
   pattern?: string
   /**

@@ -34,7 +34,7 @@ const SLICE_MS = 1
 const COMMENT = pieceOf(COMMENT_TEXT)
 
 /** What a stream is to send. */
-export interface Wanted {
+export interface StreamQuery {
   /** Place after which it begins; undefined if what follows the caller's is not known any more. */
   readonly after: number | undefined
   /** Within `access`. */
@@ -74,7 +74,7 @@ export class EventStreams {
   }
 
   /** @throws {Problem} 503 if the account, or all accounts, have too many. */
-  open(request: Request, { after, filter, access }: Wanted): LiveBody {
+  open(request: Request, { after, filter, access }: StreamQuery): LiveBody {
     const stream = new EventStream(request, filter, access, this.#surroundings)
     stream.leave = this.#calls.enter(request, stream)
     stream.startAfter(after)

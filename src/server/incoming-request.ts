@@ -1,6 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import { type Credential, callerKey, type Principal, type Request } from '../http/message.ts'
+import {
+  type BodyProgress,
+  callerKey,
+  type Principal,
+  type Request,
+  type VerifiedCredential,
+} from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import { BODY_BYTES_MAX, BODY_PIECES_HELD_MAX, BODY_PIECES_MAX } from '../limits.ts'
 import type { ShortWorkScheduler } from '../scheduler.ts'
@@ -41,7 +47,7 @@ export class IncomingRequest implements Request {
   readonly forwardedHost: string | undefined
   readonly isOwner: boolean | undefined
   principal?: Principal
-  credential?: Credential
+  credential?: VerifiedCredential
   pattern?: string
   /** Start of its handling, by `elapsedInTurn`. */
   beganMs = 0
@@ -52,7 +58,7 @@ export class IncomingRequest implements Request {
   readonly #parts: BodyParts
   #gone: GoneSignal | undefined
   #isFollowed = false
-  #progress: BodyProgress | undefined
+  #progress: BodyMeter | undefined
   #isContinued = false
   #breakage: Problem | undefined
   #refuseBody: Reject | undefined
@@ -85,8 +91,8 @@ export class IncomingRequest implements Request {
   }
 
   /** Made at the first use: only imports need it. */
-  get progress(): BodyProgress {
-    this.#progress ??= new BodyProgress()
+  get progress(): BodyMeter {
+    this.#progress ??= new BodyMeter()
     return this.#progress
   }
 
@@ -233,7 +239,7 @@ function handOver(
   incoming: IncomingMessage,
   bytesMax: number,
   take: (piece: Buffer) => void,
-  progress: BodyProgress,
+  progress: BodyMeter,
   takeTurn: (work: () => void) => Promise<void>,
   resolve: () => void,
   reject: Reject,
@@ -290,7 +296,7 @@ function incompleteBody(): Problem {
 }
 
 /** How the body of a request comes in. */
-export class BodyProgress {
+export class BodyMeter implements BodyProgress {
   #bytes = 0
   #waitedMs = 0
   #waitsSinceMs: number | undefined

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Authenticator } from '../../src/auth/authenticator.ts'
 import { OverloadedError } from '../../src/errors.ts'
-import { type Credential, type Reply, type Request, textReply } from '../../src/http/message.ts'
+import { type Reply, type Request, textReply, type VerifiedCredential } from '../../src/http/message.ts'
 import { Problem } from '../../src/http/problem.ts'
 import type { Route } from '../../src/http/router.ts'
 import type { Scope } from '../../src/http/scope.ts'
@@ -28,18 +28,19 @@ function requestOf(method: string, path: string, headers: Request['headers'] = {
   }
 }
 
-function credentialOf(carrier: Credential['carrier'], scope: Scope): Credential {
+function credentialOf(carrier: VerifiedCredential['carrier'], scope: Scope): VerifiedCredential {
   return { carrier, principal: { kind: 'user', name: 'admin', scope } }
 }
 
 /** An app whose handlers answer with the parameter; the caller has the current credential of `held`. */
-function setUp(first?: Credential) {
+function setUp(first?: VerifiedCredential) {
   const log = createMemoryLog()
   const goOn = Promise.withResolvers<void>()
-  const held: { credential: Credential | undefined; remembering?: Promise<void>; goOn: typeof goOn } = {
-    credential: first,
-    goOn,
-  }
+  const held: { credential: VerifiedCredential | undefined; remembering?: Promise<void>; goOn: typeof goOn } =
+    {
+      credential: first,
+      goOn,
+    }
   const handleSlowly = () => goOn.promise.then(() => textReply(200, ''))
   const refuseSlowly = async ({ principal }: Request) => {
     const seen = principal?.grants?.[0]
@@ -200,7 +201,7 @@ describe('createApp', () => {
 
   it('makes a read that was refused again for somebody who sees other records by then', async () => {
     const { app, held } = setUp(credentialOf('bearer', 'read'))
-    const limited = (grants: readonly string[]): Credential => ({
+    const limited = (grants: readonly string[]): VerifiedCredential => ({
       carrier: 'bearer',
       principal: { kind: 'user', name: 'limited', scope: 'read', grants },
     })

@@ -1,13 +1,13 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { BodyProgress } from '../../src/server/incoming-request.ts'
+import { BodyMeter } from '../../src/server/incoming-request.ts'
 
 describe('the progress of a body', () => {
   it('counts what arrived, and the time in which nothing was there', (t) => {
     let now = 1_000
     t.mock.method(performance, 'now', () => now)
-    const progress = new BodyProgress()
+    const progress = new BodyMeter()
     const look = (ms: number) => {
       now += ms
       return [progress.bytes, progress.waitedMs]

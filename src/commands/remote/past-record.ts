@@ -12,7 +12,7 @@ import { counted } from '../../text.ts'
 import { quoted } from './changes.ts'
 
 /** To which moment a record goes back: so many changes, or to a time (RFC 3339 in UTC). */
-export type Wanted = { readonly steps: number } | { readonly time: string }
+export type PastPoint = { readonly steps: number } | { readonly time: string }
 
 /** A record as it is now and as it was; undefined where it is not there. */
 export interface Past {
@@ -40,7 +40,7 @@ interface Entry {
  * @throws {RefusedError} for a name that no record is known to have had. {NotKnownError} {OtherAnswerError} Also what
  *   `Client.ask` throws.
  */
-export async function findPast(client: Client, name: string, wanted: Wanted): Promise<Past> {
+export async function findPast(client: Client, name: string, point: PastPoint): Promise<Past> {
   const holder = await readIfThere(client, name)
   const path = `/v1/history/${encodeURIComponent(name)}${queryOf({ limit: HISTORY_ENTRIES_MAX })}`
   const answered = await client.askJson({ method: 'GET', path })
@@ -49,7 +49,7 @@ export async function findPast(client: Client, name: string, wanted: Wanted): Pr
     throw new OtherAnswerError(
       `What ${client.endpoint.name} answers is not a history; is it an older connbook?`,
     )
-  const undone = checkKnown(name, history, since, wanted)
+  const undone = checkKnown(name, history, since, point)
   const present = holder ?? (await findById(client, history[0]?.id))
   let then = present?.record
   for (const entry of undone) {
@@ -65,16 +65,16 @@ function checkKnown(
   name: string,
   history: readonly Entry[],
   since: string,
-  wanted: Wanted,
+  point: PastPoint,
 ): readonly Entry[] {
   const undone =
-    'steps' in wanted ? history.slice(0, wanted.steps) : history.filter(({ time }) => time > wanted.time)
+    'steps' in point ? history.slice(0, point.steps) : history.filter(({ time }) => time > point.time)
   const oldest = undone.at(-1)
   // Before an addition there is nothing.
   const isWhole = oldest?.event === 'configuration_added'
-  if ('steps' in wanted) {
-    if (undone.length < wanted.steps) throw notKnown(name, since, undone.length)
-  } else if (wanted.time < since && !isWhole) throw notKnown(name, since)
+  if ('steps' in point) {
+    if (undone.length < point.steps) throw notKnown(name, since, undone.length)
+  } else if (point.time < since && !isWhole) throw notKnown(name, since)
   // Between older changes, others may be missing.
   if (oldest !== undefined && oldest.time < since) throw notKnown(name, since)
   return undone

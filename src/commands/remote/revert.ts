@@ -17,7 +17,7 @@ import type { Configuration } from '../../store/configuration.ts'
 import { describeModification } from '../changed-values.ts'
 import { bodyOf, deleteRecord, JSON_BODY, makeChange, quoted } from './changes.ts'
 import { clientFlags, connect } from './connect.ts'
-import { findPast, type Past, type Wanted } from './past-record.ts'
+import { findPast, type Past, type PastPoint } from './past-record.ts'
 import { warnOfThrough } from './through.ts'
 
 /** How often it is tried without a question, when others change the record meanwhile. */
@@ -48,10 +48,10 @@ export const revertCommand = defineCommand({
     if (to !== undefined && steps !== undefined) throw new UsageError('Give --to or --steps, not both')
     if (name === '') throw new UsageError('The name of a record cannot be empty; give its name')
     if (!yes && !dryRun) checkCanAsk(context)
-    const wanted = wantedBy(to, steps ?? 1)
+    const point = pointBy(to, steps ?? 1)
     const client = await connect(input, context, 'revert')
     for (let tries = 1; ; tries++) {
-      const past = await findPast(client, name, wanted)
+      const past = await findPast(client, name, point)
       const { present, then } = past
       if (isSame(present?.record, then))
         return void context.screen.write(
@@ -74,7 +74,7 @@ export const revertCommand = defineCommand({
 })
 
 /** @throws {UsageError} for a time that is still to come. */
-function wantedBy(to: string | undefined, steps: number): Wanted {
+function pointBy(to: string | undefined, steps: number): PastPoint {
   if (to === undefined) return { steps }
   const now = Date.now()
   const time = parseMoment(to, now) ?? ''
