@@ -129,17 +129,10 @@ export function openGateway({ endpoints, tls = {}, login }: GatewayOptions): Gat
     }
   }
 
-  async function* watch({ key, end, fromRevision, withPrevious = false, signal }: Watched) {
+  async function* watch(watched: Watched) {
     if (isClosed) throw new Error('the gateway is closed')
     const client = current()
-    const body = watchBody(key, end, fromRevision, withPrevious)
-    const follow = async (token: string) => {
-      const options = { path: '/v3/watch', body, token, signal, timeoutMs: ETCD_ATTEMPT_MS }
-      const messages = readWatch(client, options)
-      // A refusal comes instead of the first message.
-      return { first: await messages.next(), messages }
-    }
-    const { first, messages } = await session.use(client, follow)
+    const { first, messages } = await session.use(client, (token) => beginWatch(client, token, watched))
     try {
       if (first.value !== undefined) yield first.value
       yield* messages
@@ -147,6 +140,18 @@ export function openGateway({ endpoints, tls = {}, login }: GatewayOptions): Gat
       await messages.return(undefined)
     }
   }
+}
+
+/** Resolves at the first message: a refusal comes instead of that. */
+async function beginWatch(
+  client: HttpClient,
+  token: string,
+  { key, end, fromRevision, withPrevious = false, signal }: Watched,
+) {
+  const body = watchBody(key, end, fromRevision, withPrevious)
+  const options = { path: '/v3/watch', body, token, signal, timeoutMs: ETCD_ATTEMPT_MS }
+  const messages = readWatch(client, options)
+  return { first: await messages.next(), messages }
 }
 
 /** @throws {EtcdError} when it ends. */
