@@ -105,50 +105,64 @@ export function serviceUnit(installation: Installation): string {
       `# A limit on memory, if you want one. It is enough for 100,000 records; the least is ${MEMORY_MIB_MIN} MiB.`,
       '# MemoryMax=256M',
       '',
-      ...(needsAccount
-        ? [
-            '# Make this account: useradd --system --user-group connbook',
-            '# It must own the data folder, and be able to read the files with secrets that the flags name.',
-            'User=connbook',
-            ...(socket === undefined
-              ? []
-              : ['# Who may connect to the socket, such as the proxy: usermod -aG connbook www-data']),
-          ]
-        : ['DynamicUser=yes']),
+      ...(needsAccount ? ownAccount(socket !== undefined) : ['DynamicUser=yes']),
       ...(stateName === undefined ? [] : [`StateDirectory=${stateName}`, 'StateDirectoryMode=0700']),
       ...(runtimeName === undefined ? [] : [`RuntimeDirectory=${runtimeName}`]),
       ...writable.map((path) => `ReadWritePaths=${quoteWord(path)}`),
       'UMask=0077',
       '',
-      'ProtectSystem=strict',
-      `ProtectHome=${used.some((path) => isBelowAny(HOMES, path)) ? 'read-only' : 'yes'}`,
-      ...(usesTemporary ? [] : ['PrivateTmp=yes']),
-      'PrivateDevices=yes',
-      'ProtectProc=invisible',
-      'ProcSubset=pid',
-      ...['Clock', 'ControlGroups', 'Hostname', 'KernelLogs', 'KernelModules', 'KernelTunables'].map(
-        (what) => `Protect${what}=yes`,
-      ),
-      'NoNewPrivileges=yes',
-      ...(isPrivileged
-        ? ['AmbientCapabilities=CAP_NET_BIND_SERVICE', 'CapabilityBoundingSet=CAP_NET_BIND_SERVICE']
-        : // Not with the capability: in a private user namespace it would have no effect on the host's network.
-          ['PrivateUsers=yes', 'CapabilityBoundingSet=']),
-      'LockPersonality=yes',
-      'RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX',
-      'RestrictNamespaces=yes',
-      'RestrictRealtime=yes',
-      'RestrictSUIDSGID=yes',
-      'RemoveIPC=yes',
-      'KeyringMode=private',
-      'SystemCallArchitectures=native',
-      'SystemCallFilter=@system-service',
-      'SystemCallFilter=~@privileged @resources',
-      'SystemCallErrorNumber=EPERM',
-      '# MemoryDenyWriteExecute= would end the process at its start: JavaScript is compiled while it runs.',
+      ...sandbox(used, isPrivileged),
     ],
     Install: ['WantedBy=multi-user.target'],
   })
+}
+
+function ownAccount(listensOnSocket: boolean): string[] {
+  return [
+    '# Make this account: useradd --system --user-group connbook',
+    '# It must own the data folder, and be able to read the files with secrets that the flags name.',
+    'User=connbook',
+    ...(listensOnSocket
+      ? ['# Who may connect to the socket, such as the proxy: usermod -aG connbook www-data']
+      : []),
+  ]
+}
+
+/**
+ * What the service cannot do.
+ *
+ * @param used Paths of files and folders that it must reach.
+ * @param isPrivileged Whether it listens on a port that needs a capability.
+ */
+function sandbox(used: readonly string[], isPrivileged: boolean): string[] {
+  return [
+    'ProtectSystem=strict',
+    `ProtectHome=${used.some((path) => isBelowAny(HOMES, path)) ? 'read-only' : 'yes'}`,
+    ...(used.some((path) => isBelowAny(TEMPORARY, path)) ? [] : ['PrivateTmp=yes']),
+    'PrivateDevices=yes',
+    'ProtectProc=invisible',
+    'ProcSubset=pid',
+    ...['Clock', 'ControlGroups', 'Hostname', 'KernelLogs', 'KernelModules', 'KernelTunables'].map(
+      (what) => `Protect${what}=yes`,
+    ),
+    'NoNewPrivileges=yes',
+    ...(isPrivileged
+      ? ['AmbientCapabilities=CAP_NET_BIND_SERVICE', 'CapabilityBoundingSet=CAP_NET_BIND_SERVICE']
+      : // Not with the capability: in a private user namespace it would have no effect on the host's network.
+        ['PrivateUsers=yes', 'CapabilityBoundingSet=']),
+    'LockPersonality=yes',
+    'RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX',
+    'RestrictNamespaces=yes',
+    'RestrictRealtime=yes',
+    'RestrictSUIDSGID=yes',
+    'RemoveIPC=yes',
+    'KeyringMode=private',
+    'SystemCallArchitectures=native',
+    'SystemCallFilter=@system-service',
+    'SystemCallFilter=~@privileged @resources',
+    'SystemCallErrorNumber=EPERM',
+    '# MemoryDenyWriteExecute= would end the process at its start: JavaScript is compiled while it runs.',
+  ]
 }
 
 /**
