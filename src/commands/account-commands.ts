@@ -10,6 +10,7 @@ import {
 import { elsewhereExitCodes } from '../command-line/exit-codes.ts'
 import { type Options, placeFlags } from '../command-line/options.ts'
 import { UsageError } from '../errors.ts'
+import { addFlags, kindWords, type NamedAccount, setFlags } from './account-words.ts'
 import { addNamed, listNames, removeNamed, replaceSecret, setRights } from './accounts.ts'
 import { addAt, listAt, removeAt, replaceSecretAt, setRightsAt } from './remote/accounts.ts'
 import { CHANGES_CLUSTER } from './used-cluster.ts'
@@ -23,18 +24,12 @@ const CALLS_SERVER =
 type Texts = Pick<Command, 'summary' | 'examples'>
 
 interface AccountTexts {
-  /** What stands for the name of an account. */
-  readonly operands: 'NAME' | 'ID'
-  /** The second word of the command that replaces the secret. */
-  readonly replace: 'passwd' | 'rotate'
   /** Flags that say where a new secret comes from. */
   readonly secretFlags: readonly ['secretStdin'] | readonly []
   readonly texts: Readonly<Record<'add' | 'replace' | 'set' | 'remove' | 'list', Texts>>
 }
 
 export const userCommands = accountCommands('user', {
-  operands: 'NAME',
-  replace: 'passwd',
   // A password is always typed, or read from a pipe.
   secretFlags: [],
   texts: {
@@ -78,8 +73,6 @@ export const userCommands = accountCommands('user', {
 })
 
 export const clientCommands = accountCommands('client', {
-  operands: 'ID',
-  replace: 'rotate',
   secretFlags: ['secretStdin'],
   texts: {
     add: {
@@ -114,10 +107,8 @@ export const clientCommands = accountCommands('client', {
   },
 })
 
-function accountCommands(
-  kind: AccountKind,
-  { operands, replace, secretFlags, texts }: AccountTexts,
-): readonly Command[] {
+function accountCommands(kind: AccountKind, { secretFlags, texts }: AccountTexts): readonly Command[] {
+  const { operand: operands, replace } = kindWords[kind]
   const flags = [...placeFlags, ...serverFlags] as const
   const notes = [CHANGES_CLUSTER, CALLS_SERVER]
   const named = { operands, notes, exitCodes: { 3: UNKNOWN, ...elsewhereExitCodes } } as const
@@ -127,7 +118,7 @@ function accountCommands(
       operands,
       ...texts.add,
       notes,
-      flags: [...flags, 'readOnly', 'admin', 'grant', 'ifMissing', ...secretFlags],
+      flags: [...flags, ...addFlags, ...secretFlags],
       exitCodes: { 4: EXISTS, ...elsewhereExitCodes },
       run: eitherWay(kind, addNamed, addAt),
     }),
@@ -142,7 +133,7 @@ function accountCommands(
       name: `${kind} set`,
       ...named,
       ...texts.set,
-      flags: [...flags, 'readOnly', 'readWrite', 'admin', 'grant', 'noGrants'],
+      flags: [...flags, ...setFlags],
       run: eitherWay(kind, setRights, setRightsAt),
     }),
     defineCommand({
@@ -169,22 +160,23 @@ function accountCommands(
  */
 function eitherWay<Flag extends keyof Options>(
   kind: AccountKind,
-  here: (kind: AccountKind, input: CommandInput<Flag>, context: CommandContext) => Promise<void>,
+  here: (account: NamedAccount, input: CommandInput<Flag>, context: CommandContext) => Promise<void>,
   atServer: (
-    kind: AccountKind,
+    account: NamedAccount,
     input: CommandInput<Flag | (typeof serverFlags)[number] | 'data'>,
     context: CommandContext,
   ) => Promise<void>,
 ) {
   return (input: CommandInput<Flag | (typeof serverFlags)[number] | 'data'>, context: CommandContext) => {
-    const { given } = input
+    const { given, operands } = input
+    const account = { kind, name: operands[0] ?? '' }
     if (!given.has('--server')) {
       const only = ['--ca', '--plain', '--no-retry'].find((flag) => given.has(flag))
       if (only !== undefined) throw new UsageError(`${only} goes with --server; add that, or leave it out`)
-      return here(kind, input, context)
+      return here(account, input, context)
     }
     const other = ['--data', '--etcd'].find((flag) => given.has(flag))
     if (other !== undefined) throw new UsageError(`Give --server or ${other}, not both`)
-    return atServer(kind, input, context)
+    return atServer(account, input, context)
   }
 }

@@ -11,6 +11,27 @@ import { readGrants } from '../store/grants.ts'
 
 // What the commands for accounts read and print, wherever the accounts are.
 
+/** The account that a command names. */
+export interface NamedAccount {
+  readonly kind: AccountKind
+  /** Empty for a command that lists all of a kind. */
+  readonly name: string
+}
+
+/** What differs between the commands for users and those for clients; `secret` is also its member in a body. */
+export const kindWords = {
+  user: { title: 'User', operand: 'NAME', replace: 'passwd', secret: 'password', ended: 'session' },
+  client: { title: 'Client', operand: 'ID', replace: 'rotate', secret: 'secret', ended: 'token' },
+} as const satisfies Record<AccountKind, Readonly<Record<string, string>>>
+
+/** The flags of `add`, beside those that say where the accounts are, and where a secret comes from. */
+export const addFlags = ['readOnly', 'admin', 'grant', 'ifMissing'] as const
+/** The flags of `set`, beside those that say where the accounts are. */
+export const setFlags = ['readOnly', 'readWrite', 'admin', 'grant', 'noGrants'] as const
+
+export type AddFlag = (typeof addFlags)[number] | 'secretStdin'
+export type SetFlag = (typeof setFlags)[number]
+
 /** What an account may do, for people. */
 export const scopeTexts: Readonly<
   Record<ScopeWord, { readonly adjective: string; readonly cell: string; readonly state: string }>
@@ -59,7 +80,7 @@ export function rightsToSet(kind: AccountKind, options: RightsFlags): AskedRight
   const grants = grantsAsked(options)
   const hasScope = options.readOnly || options.readWrite === true || options.admin
   if (hasScope ? scope !== undefined : grants !== undefined) return { scope, grants }
-  const line = `connbook ${kind} set ${kind === 'user' ? 'NAME' : 'ID'}`
+  const line = `connbook ${kind} set ${kindWords[kind].operand}`
   throw new UsageError(
     `Write it as: ${line} --read-only, or: ${line} --read-write, or: ${line} --admin; or with --grant GRANT or --no-grants`,
   )
@@ -101,11 +122,7 @@ interface ListedAccount {
 }
 
 /** A table for a terminal; otherwise a line each, where a tab ends the name, because names hold none. */
-export function accountLines(
-  accounts: readonly ListedAccount[],
-  kind: AccountKind,
-  style: TerminalStyle,
-): string[] {
+function accountLines(accounts: readonly ListedAccount[], kind: AccountKind, style: TerminalStyle): string[] {
   if (!style.isTerminal)
     return accounts.map(({ name, scope, grants = [] }) => {
       const right = scopeTexts[scope].adjective.trim()
@@ -116,8 +133,18 @@ export function accountLines(
     ...[name, scopeTexts[scope].cell],
     ...(isLimited ? [grants?.join(' ') ?? 'all records'] : []),
   ])
-  const heads = [kind === 'user' ? 'USER' : 'CLIENT', 'MAY', ...(isLimited ? ['GRANTS'] : [])]
+  const heads = [kind.toUpperCase(), 'MAY', ...(isLimited ? ['GRANTS'] : [])]
   return alignColumns(heads, rows, style)
+}
+
+/** Prints all accounts of a kind. */
+export async function showAccounts(
+  accounts: readonly ListedAccount[],
+  kind: AccountKind,
+  { print, style }: CommandContext,
+): Promise<void> {
+  const lines = accountLines(accounts, kind, style)
+  await shown(print(lines.map((line) => `${line}\n`).join('')), `show the ${kind}s`)
 }
 
 /** The lines of standard output with the credentials of a client. @param made A secret that nobody knows yet. */
@@ -141,13 +168,12 @@ export async function showLines(
  * @throws {UsageError} for what `readPassword` refuses, and for what is easy to guess.
  */
 export async function readChosen(
-  kind: AccountKind,
-  name: string,
+  { kind, name }: NamedAccount,
   isChosen: boolean,
   context: CommandContext,
 ): Promise<string | undefined> {
   if (kind === 'client' && !isChosen) return undefined
-  const what = kind === 'user' ? 'password' : 'secret'
+  const what = kindWords[kind].secret
   const prompt = kind === 'user' ? `Password for "${name}"` : `Secret of "${name}"`
   const chosen = await readPassword(what, prompt, context)
   const fault = faultOfChosen(kind, chosen, name)

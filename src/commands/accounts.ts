@@ -1,8 +1,6 @@
 import { type AccountChange, changeAccount } from '../auth/account-changes.ts'
 import {
-  type Account,
   AccountExistsError,
-  type AccountKind,
   type Accounts,
   addAccount,
   changeRights,
@@ -21,17 +19,20 @@ import { hashPassword } from '../auth/password.ts'
 import { digestSecret, generateSecret } from '../auth/secret.ts'
 import type { CommandContext, CommandInput } from '../command-line/command.ts'
 import type { PlaceFlag } from '../command-line/options.ts'
-import { shown } from '../command-line/output.ts'
 import { scopeFor, widestOf } from '../http/scope.ts'
 import { recordCommand } from '../state/command-audit.ts'
 import {
-  accountLines,
+  type AddFlag,
   clientLines,
   describeRights,
+  kindWords,
+  type NamedAccount,
   readChosen,
   rightsToAdd,
   rightsToSet,
+  type SetFlag,
   scopeTexts,
+  showAccounts,
   showLines,
 } from './account-words.ts'
 import {
@@ -52,14 +53,11 @@ const warnings = {
 
 /** Runs `user add` or `client add`. @throws {AccountExistsError} {UsageError} {FolderRefusedError} */
 export async function addNamed(
-  kind: AccountKind,
-  input: CommandInput<PlaceFlag | 'readOnly' | 'admin' | 'grant' | 'ifMissing' | 'secretStdin'>,
+  account: NamedAccount,
+  { options }: CommandInput<PlaceFlag | AddFlag>,
   context: CommandContext,
 ): Promise<void> {
-  const {
-    options,
-    operands: [name = ''],
-  } = input
+  const { kind, name } = account
   const { scope, grants } = rightsToAdd(options)
   using credentials = await getCredentialsToAddTo(options)
   const { accounts, place, prepare } = credentials
@@ -68,10 +66,10 @@ export async function addNamed(
     // Checked before asking for a password; addAccount checks again, under the lock.
     if (prepare === undefined && findAccount(await accounts.read(), kind, name) !== undefined)
       throw new AccountExistsError(`Cannot add ${kind} "${name}" in "${place}": there is one already`)
-    const secret = await newSecret(kind, name, options.secretStdin, context)
+    const secret = await newSecret(account, options.secretStdin, context)
     await prepare?.(context)
     const change = (found: Accounts) => addAccount(found, kind, name, secret.stored, scopeFor(scope), grants)
-    await changeStored(credentials, kind, name, 'add', change, context)
+    await changeStored(credentials, account, 'add', change, context)
     const what = `${scopeTexts[scope].adjective}${kind}`
     await showLines([`Added ${what} "${name}" in ${place}`, ...secret.shown], context, secret.isGenerated)
   } catch (error) {
@@ -82,16 +80,17 @@ export async function addNamed(
 
 /** Runs `user passwd` or `client rotate`. @throws {UnknownAccountError} {UsageError} {FolderRefusedError} */
 export async function replaceSecret(
-  kind: AccountKind,
-  { options, operands: [name = ''] }: CommandInput<PlaceFlag | 'secretStdin'>,
+  account: NamedAccount,
+  { options }: CommandInput<PlaceFlag | 'secretStdin'>,
   context: CommandContext,
 ): Promise<void> {
+  const { kind, name } = account
+  const { replace, secret: what, ended } = kindWords[kind]
   using credentials = await getUsedCredentials(options)
-  await getKnown(credentials, kind, name)
-  const secret = await newSecret(kind, name, options.secretStdin, context)
+  await checkKnown(credentials, account)
+  const secret = await newSecret(account, options.secretStdin, context)
   const change = (found: Accounts) => changeSecret(found, kind, name, secret.stored)
-  await changeStored(credentials, kind, name, kind === 'user' ? 'passwd' : 'rotate', change, context)
-  const [what, ended] = kind === 'user' ? ['password', 'session'] : ['secret', 'token']
+  await changeStored(credentials, account, replace, change, context)
   const lines = [
     `Changed the ${what} of ${kind} "${name}" in ${credentials.place}`,
     `Every ${ended} of this ${kind} has ended`,
@@ -102,37 +101,36 @@ export async function replaceSecret(
 
 /** Runs `user set` or `client set`. @throws {UnknownAccountError} {UsageError} {FolderRefusedError} */
 export async function setRights(
-  kind: AccountKind,
-  {
-    options,
-    operands: [name = ''],
-  }: CommandInput<PlaceFlag | 'readOnly' | 'readWrite' | 'admin' | 'grant' | 'noGrants'>,
+  account: NamedAccount,
+  { options }: CommandInput<PlaceFlag | SetFlag>,
   context: CommandContext,
 ): Promise<void> {
+  const { kind, name } = account
   const asked = rightsToSet(kind, options)
   using credentials = await getUsedCredentials(options)
-  await getKnown(credentials, kind, name)
+  await checkKnown(credentials, account)
   const rights = { ...asked, scope: asked.scope && scopeFor(asked.scope) }
   const change = (found: Accounts) => changeRights(found, kind, name, rights)
-  const { before, after } = await changeStored(credentials, kind, name, 'set', change, context)
+  const { before, after } = await changeStored(credentials, account, 'set', change, context)
   const since = after === before ? 'already; nothing has changed' : 'from now on'
-  const who = `${kind === 'user' ? 'User' : 'Client'} "${name}" in ${credentials.place}`
+  const who = `${kindWords[kind].title} "${name}" in ${credentials.place}`
   await showLines([`${who} ${describeRights(asked)} ${since}`], context)
   if (after !== before) warnOfLastAccount(credentials, before, after, context)
 }
 
 /** Runs `user remove` or `client remove`. @throws {UnknownAccountError} {FolderRefusedError} */
 export async function removeNamed(
-  kind: AccountKind,
-  { options, operands: [name = ''] }: CommandInput<PlaceFlag | 'ifPresent'>,
+  account: NamedAccount,
+  { options }: CommandInput<PlaceFlag | 'ifPresent'>,
   context: CommandContext,
 ): Promise<void> {
+  const { kind, name } = account
   using credentials = await getUsedCredentials(options)
   const { place } = credentials
   try {
-    await getKnown(credentials, kind, name)
+    await checkKnown(credentials, account)
     const change = (found: Accounts) => removeAccount(found, kind, name)
-    const { before, after } = await changeStored(credentials, kind, name, 'remove', change, context)
+    const { before, after } = await changeStored(credentials, account, 'remove', change, context)
     await showLines([`Removed ${kind} "${name}" from ${place}`], context)
     warnOfLastAccount(credentials, before, after, context)
   } catch (error) {
@@ -143,35 +141,28 @@ export async function removeNamed(
 
 /** Runs `user list` or `client list`. @throws {FolderRefusedError} */
 export async function listNames(
-  kind: AccountKind,
+  { kind }: Pick<NamedAccount, 'kind'>,
   { options }: CommandInput<PlaceFlag>,
-  { print, style }: CommandContext,
+  context: CommandContext,
 ): Promise<void> {
   using credentials = await getReadCredentials(options)
   const listed = listOf(await credentials.accounts.read(), kind).map((account) => {
     const { name, grants } = account
     return { name, scope: widestOf(scopeOf(account)), grants }
   })
-  const lines = accountLines(listed, kind, style)
-  await shown(print(lines.map((line) => `${line}\n`).join('')), `show the ${kind}s`)
+  await showAccounts(listed, kind, context)
 }
 
 /** @throws {UnknownAccountError} naming the place. */
-async function getKnown(
-  { accounts, place }: UsedCredentials,
-  kind: AccountKind,
-  name: string,
-): Promise<Account> {
-  const account = findAccount(await accounts.read(), kind, name)
-  if (account !== undefined) return account
-  throw new UnknownAccountError(`There is no ${kind} "${name}" in "${place}"`)
+async function checkKnown({ accounts, place }: UsedCredentials, { kind, name }: NamedAccount): Promise<void> {
+  if (findAccount(await accounts.read(), kind, name) === undefined)
+    throw new UnknownAccountError(`There is no ${kind} "${name}" in "${place}"`)
 }
 
 /** Changes an account as `changeAccount` does, and lists it. @param verb The second word of the command. */
 async function changeStored(
   { accounts, initial, folder }: UsedCredentials,
-  kind: AccountKind,
-  name: string,
+  { kind, name }: NamedAccount,
   verb: string,
   change: (found: Accounts) => Accounts,
   context: CommandContext,
@@ -193,12 +184,12 @@ interface NewSecret {
 
 /** As `readChosen`; otherwise generates the secret, which is shown only now. */
 async function newSecret(
-  kind: AccountKind,
-  name: string,
+  account: NamedAccount,
   isChosen: boolean,
   context: CommandContext,
 ): Promise<NewSecret> {
-  const chosen = await readChosen(kind, name, isChosen, context)
+  const { kind, name } = account
+  const chosen = await readChosen(account, isChosen, context)
   if (chosen !== undefined)
     return {
       stored: await hashPassword(chosen),

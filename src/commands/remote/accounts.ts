@@ -3,18 +3,21 @@ import type { Client } from '../../client/client.ts'
 import { OtherAnswerError, RefusedError } from '../../client/refused.ts'
 import type { CommandContext, CommandInput } from '../../command-line/command.ts'
 import type { Options } from '../../command-line/options.ts'
-import { shown } from '../../command-line/output.ts'
 import { ADMIN_SCOPE, isScopeWord, type ScopeWord } from '../../http/scope.ts'
 import { isObject, parseJson } from '../../json.ts'
 import { escapeHidden } from '../../text.ts'
 import {
-  accountLines,
+  type AddFlag,
   clientLines,
   describeRights,
+  kindWords,
+  type NamedAccount,
   readChosen,
   rightsToAdd,
   rightsToSet,
+  type SetFlag,
   scopeTexts,
+  showAccounts,
   showLines,
 } from '../account-words.ts'
 import { bodyOf, JSON_BODY, makeChange, quoted } from './changes.ts'
@@ -26,21 +29,19 @@ type Input<Flag extends keyof Options = never> = CommandInput<(typeof clientFlag
 
 /** Runs `user add` or `client add` at a server. @throws {RefusedError} {UsageError} Also throws as `connect` does. */
 export async function addAt(
-  kind: AccountKind,
-  input: Input<'readOnly' | 'admin' | 'grant' | 'ifMissing' | 'secretStdin'>,
+  account: NamedAccount,
+  input: Input<AddFlag>,
   context: CommandContext,
 ): Promise<void> {
-  const {
-    options,
-    operands: [name = ''],
-  } = input
+  const { kind, name } = account
+  const { options } = input
   const { scope, grants } = rightsToAdd(options)
   const client = await connectAsAdmin(kind, input, context, 'add')
-  const chosen = await readChosen(kind, name, options.secretStdin, context)
-  const body = { name, scope, grants, ...(chosen === undefined ? {} : { [secretMembers[kind]]: chosen }) }
+  const chosen = await readChosen(account, options.secretStdin, context)
+  const body = { name, scope, grants, ...(chosen === undefined ? {} : { [kindWords[kind].secret]: chosen }) }
   const call = askForAccount(client, { method: 'POST', path: pathOf(kind), body })
   const describe = () => `Added ${scopeTexts[scope].adjective}${kind} ${quoted(name)}`
-  await change(client, context, call, describe, kind, name).catch((error: unknown) => {
+  await change(client, account, call, describe, context).catch((error: unknown) => {
     if (!options.ifMissing || !isProblem(error, 'name_taken')) throw error
     context.screen.write(
       `There is ${kind} ${quoted(name)} at ${client.endpoint.name} already; nothing has changed\n`,
@@ -50,56 +51,45 @@ export async function addAt(
 
 /** Runs `user passwd` or `client rotate` at a server. @throws as `addAt` does. */
 export async function replaceSecretAt(
-  kind: AccountKind,
+  account: NamedAccount,
   input: Input<'secretStdin'>,
   context: CommandContext,
 ): Promise<void> {
-  const {
-    options,
-    operands: [name = ''],
-  } = input
-  const client = await connectAsAdmin(kind, input, context, kind === 'user' ? 'passwd' : 'rotate')
-  const chosen = await readChosen(kind, name, options.secretStdin, context)
-  const body = chosen === undefined ? { rotate: true } : { [secretMembers[kind]]: chosen }
+  const { kind, name } = account
+  const { replace, secret: what, ended } = kindWords[kind]
+  const client = await connectAsAdmin(kind, input, context, replace)
+  const chosen = await readChosen(account, input.options.secretStdin, context)
+  const body = chosen === undefined ? { rotate: true } : { [what]: chosen }
   const call = askForAccount(client, { method: 'PATCH', path: pathOf(kind, name), body })
-  const [what, ended] = kind === 'user' ? ['password', 'session'] : ['secret', 'token']
   const describe = () =>
     `Changed the ${what} of ${kind} ${quoted(name)}, and ended every ${ended} of this ${kind},`
-  await change(client, context, call, describe, kind, name)
+  await change(client, account, call, describe, context)
 }
 
 /** Runs `user set` or `client set` at a server. @throws as `addAt` does. */
 export async function setRightsAt(
-  kind: AccountKind,
-  input: Input<'readOnly' | 'readWrite' | 'admin' | 'grant' | 'noGrants'>,
+  { kind, name }: NamedAccount,
+  input: Input<SetFlag>,
   context: CommandContext,
 ): Promise<void> {
-  const {
-    options,
-    operands: [name = ''],
-  } = input
-  const rights = rightsToSet(kind, options)
+  const rights = rightsToSet(kind, input.options)
   const client = await connectAsAdmin(kind, input, context, 'set')
   const call = askForAccount(client, { method: 'PATCH', path: pathOf(kind, name), body: rights })
-  const who = `${kind === 'user' ? 'User' : 'Client'} ${quoted(name)}`
+  const who = `${kindWords[kind].title} ${quoted(name)}`
   await makeChange(client, context.screen, call, () => `${who} ${describeRights(rights)}`)
 }
 
 /** Runs `user remove` or `client remove` at a server. @throws as `addAt` does. */
 export async function removeAt(
-  kind: AccountKind,
+  { kind, name }: NamedAccount,
   input: Input<'ifPresent'>,
   context: CommandContext,
 ): Promise<void> {
-  const {
-    options,
-    operands: [name = ''],
-  } = input
   const client = await connectAsAdmin(kind, input, context, 'remove')
   const call = client.ask({ method: 'DELETE', path: pathOf(kind, name) })
   await makeChange(client, context.screen, call, () => `Removed ${kind} ${quoted(name)}`).catch(
     (error: unknown) => {
-      if (!options.ifPresent || !isProblem(error, 'unknown_account')) throw error
+      if (!input.options.ifPresent || !isProblem(error, 'unknown_account')) throw error
       context.screen.write(
         `There is no ${kind} ${quoted(name)} at ${client.endpoint.name}; nothing has changed\n`,
       )
@@ -108,19 +98,19 @@ export async function removeAt(
 }
 
 /** Runs `user list` or `client list` at a server. @throws as `addAt` does. */
-export async function listAt(kind: AccountKind, input: Input, context: CommandContext): Promise<void> {
-  const { print, style } = context
+export async function listAt(
+  { kind }: Pick<NamedAccount, 'kind'>,
+  input: Input,
+  context: CommandContext,
+): Promise<void> {
   const client = await connectAsAdmin(kind, input, context, 'list')
   const answer = await client.askJson({ method: 'GET', path: pathOf(kind) })
   const accounts = accountsIn(answer) ?? notAccounts(client)
   const shownNames = accounts.map(({ name, ...rights }) => {
-    return { name: style.isTerminal ? escapeHidden(name) : name, ...rights }
+    return { name: context.style.isTerminal ? escapeHidden(name) : name, ...rights }
   })
-  const lines = accountLines(shownNames, kind, style)
-  await shown(print(lines.map((line) => `${line}\n`).join('')), `show the ${kind}s`)
+  await showAccounts(shownNames, kind, context)
 }
-
-const secretMembers = { user: 'password', client: 'secret' } as const
 
 function connectAsAdmin(
   kind: AccountKind,
@@ -137,17 +127,16 @@ function pathOf(kind: AccountKind, name?: string): string {
 
 /** What was typed for each field that the server may refuse. */
 function typedOf(kind: AccountKind): Readonly<Record<string, string>> {
-  return { name: kind === 'user' ? 'NAME' : 'ID', password: 'The password', secret: 'The secret' }
+  return { name: kindWords[kind].operand, password: 'The password', secret: 'The secret' }
 }
 
 /** Makes a change, and prints what a client needs to call: its id, and a secret that was made. */
 async function change(
   client: Client,
-  context: CommandContext,
+  { kind, name }: NamedAccount,
   call: Promise<ShownAccount>,
   describe: () => string,
-  kind: AccountKind,
-  name: string,
+  context: CommandContext,
 ): Promise<void> {
   await makeChange(client, context.screen, call, describe, typedOf(kind))
   const { secret } = await call
