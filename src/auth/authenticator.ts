@@ -11,17 +11,17 @@ import { senderOf } from '../store/authorship.ts'
 import { sudoUserOf, systemAccount } from '../system-account.ts'
 import { checkText } from '../text.ts'
 import { type Account, type AccountKind, scopeOf } from './accounts.ts'
-import { createAttemptLog } from './attempt-log.ts'
+import { type AttemptLog, createAttemptLog } from './attempt-log.ts'
 import type { Clock } from './clock.ts'
-import { createCredentialEnding } from './credential-ending.ts'
+import { type CredentialEnding, createCredentialEnding } from './credential-ending.ts'
 import { createJti, type Revocations } from './ended-credentials.ts'
 import type { LiveAccounts } from './live-accounts.ts'
 import type { LiveKeys } from './live-keys.ts'
 import { hashPassword } from './password.ts'
 import { type ClientCredentials, type LoginCounters, queuePath, SecretChecks } from './secret-checks.ts'
-import { createSessionCookie } from './session-cookie.ts'
+import { createSessionCookie, type SessionCookie } from './session-cookie.ts'
 import { type Claims, signToken } from './signed-token.ts'
-import { createTokenVerifier, ISSUER, type VerifiedClaims } from './token-verifier.ts'
+import { createTokenVerifier, ISSUER, type TokenVerifier, type VerifiedClaims } from './token-verifier.ts'
 
 /** The words of a command in the audit trail. */
 const COMMAND_CHARACTERS_MAX = 64
@@ -44,80 +44,11 @@ export interface IssuedToken {
   readonly scope: Scope
 }
 
-export interface Authenticator {
-  /**
-   * Authenticates by the `Authorization` header. Without one, on the owner's socket everybody is its owner; elsewhere the
-   * session cookie counts.
-   *
-   * @returns undefined without a valid credential.
-   * @throws {InvalidInputError} as `readOwner` does.
-   */
-  authenticate(request: Request): VerifiedCredential | undefined
-  /**
-   * Who makes an authenticated request, as the account is now; undefined without a valid credential. Allocates nothing: V8
-   * would put objects made here for long-lived streams into the old generation at once, and repeated checks would fill it.
-   */
-  principalNow(request: Request): Principal | undefined
-  /** Await it before refusing a credential: its expiry must survive a crash. Never rejects. */
-  readonly remembering: Promise<void> | undefined
-  readonly logins: Readonly<Record<AccountKind, LoginCounters>>
-  /** Records the outstanding count of attempts that were not listed. */
-  close(): Promise<void>
-  /**
-   * Checks a user's password and starts a session.
-   *
-   * @returns The `Set-Cookie` value of the session; undefined, after the same time, if user or password is wrong.
-   * @throws {TooManyAttemptsError} {OverloadedError}
-   */
-  logIn(caller: Caller, username: string, password: string): Promise<string | undefined>
-  /**
-   * Ends the credential of an authenticated request; resolves once that is on disk. Ends all of the account if it has
-   * ended too many.
-   *
-   * @returns The `Set-Cookie` values that clear the session cookie; none for a bearer token.
-   * @throws as `CredentialEnding.end` does.
-   */
-  logOut(request: Request): Promise<readonly string[]>
-  /**
-   * Checks a client's secret and issues a token.
-   *
-   * @param spellings Readings of what was sent, the likeliest first; the first id that exists counts.
-   * @param wanted The client's scope or a narrower one; if not given, the client's, but without `admin`.
-   * @returns undefined if client or secret is wrong.
-   * @throws {InvalidScopeError} if the secret is right and `wanted` exceeds the client's scope.
-   * @throws {TooManyAttemptsError} {OverloadedError}
-   */
-  issueToken(
-    caller: Caller,
-    spellings: readonly ClientCredentials[],
-    wanted?: Scope,
-  ): Promise<IssuedToken | undefined>
-  /**
-   * Checks a client's secret and ends a token of this client; resolves once that is on disk. Any other text, and a token
-   * that has ended, stays as it is.
-   *
-   * @param spellings As for `issueToken`.
-   * @returns Whether client and secret are right.
-   * @throws {TooManyAttemptsError} {OverloadedError} Also what `CredentialEnding.end` throws.
-   */
-  revokeToken(caller: Caller, spellings: readonly ClientCredentials[], token: string): Promise<boolean>
-  /**
-   * Checks the password of the user whose session makes the request, and gives the user another one. Ends all the user's
-   * sessions, and starts a new one for this request; resolves once that is on disk.
-   *
-   * @returns The `Set-Cookie` value of the new session; why not, if nothing has changed.
-   * @throws {Problem} as `PasswordChanges.take` does. {TooManyAttemptsError} {OverloadedError}
-   * @throws {StorageFullError} {StorageUnavailableError} if the accounts cannot be written.
-   */
-  changePassword(
-    request: Request,
-    password: string,
-    newPassword: string,
-  ): Promise<{ readonly cookie: string } | 'wrong_password' | 'session_ended'>
-}
-
 export interface AuthenticatorOptions {
-  readonly accounts: LiveAccounts
+  readonly accounts: Pick<
+    LiveAccounts,
+    'find' | 'hasChosenClientSecret' | 'onChange' | 'endCredentials' | 'changePassword'
+  >
   readonly keys: Pick<LiveKeys, 'signing' | 'verifying' | 'catchUp'>
   readonly revocations: Revocations
   readonly sessionTtlSeconds: number
@@ -130,119 +61,201 @@ export interface AuthenticatorOptions {
   readonly log: Log
 }
 
-export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
-  const { accounts, keys, revocations, sessionTtlSeconds, tokenTtlSeconds, audit, log } = options
-  const { clock } = revocations
-  const attempts = createAttemptLog(clock, log, audit)
-  const secrets = new SecretChecks(accounts, attempts, clock)
-  const tokens = createTokenVerifier(accounts, keys, revocations)
-  const ending = createCredentialEnding(accounts, revocations, audit, log)
-  const passwordChanges = createPasswordChanges(clock)
-  const sessionCookie = createSessionCookie(options.path, options.store)
+/** Says who is calling; starts and ends sessions and tokens. */
+export class Authenticator {
+  readonly #options: AuthenticatorOptions
+  readonly #attempts: AttemptLog
+  readonly #secrets: SecretChecks
+  readonly #tokens: TokenVerifier
+  readonly #ending: CredentialEnding
+  readonly #passwordChanges: PasswordChanges
+  readonly #sessionCookie: SessionCookie
+  /** Made once, as `principalNow` allocates nothing. */
+  readonly #verifySession = (token: string) => this.#tokens.verify(token, AUDIENCES.cookie)
 
-  return {
-    authenticate(request) {
-      if (isOwnerWithoutToken(request)) return { carrier: 'socket', principal: readOwner(request) }
-      const claims = findClaims(request)
-      if (claims === undefined) return undefined
-      return { carrier: carrierOf(request), principal: claims.principal, expiresAt: claims.exp }
-    },
-
-    principalNow(request) {
-      return isOwnerWithoutToken(request) ? request.principal : findClaims(request)?.principal
-    },
-
-    get remembering() {
-      return revocations.remembering
-    },
-
-    logins: secrets.logins,
-
-    close: attempts.close,
-
-    async logIn(caller, username, password) {
-      const account = await secrets.checkUser(caller, username, password)
-      if (account === undefined) return undefined
-      await attempts.succeeded('logged_in', caller, { kind: 'user', name: username })
-      const token = sign(account, 'session', sessionTtlSeconds, scopeOf(account))
-      return sessionCookie.set(token, sessionTtlSeconds, caller.isSecure)
-    },
-
-    async logOut(request) {
-      const claims = findClaims(request)
-      if (claims === undefined) return []
-      await ending.end(claims, request)
-      await attempts.succeeded('logged_out', request, claims.principal)
-      return carrierOf(request) === 'bearer' ? [] : sessionCookie.clear(request.isSecure)
-    },
-
-    async issueToken(caller, spellings, wanted) {
-      const account = await secrets.checkClient(caller, spellings, (found) =>
-        checkScope(found, wanted, caller),
-      )
-      if (account === undefined) return undefined
-      await attempts.succeeded('token_issued', caller, { kind: 'client', name: account.name })
-      const scope = wanted ?? narrower(scopeOf(account), WRITE_SCOPE)
-      const token = sign(account, 'api', tokenTtlSeconds, scope)
-      return { access_token: token, token_type: 'Bearer', expires_in: tokenTtlSeconds, scope }
-    },
-
-    async revokeToken(caller, spellings, token) {
-      const account = await secrets.checkClient(caller, spellings)
-      if (account === undefined) return false
-      const claims = tokens.verify(token, AUDIENCES.bearer)
-      if (claims?.sub === account.name) {
-        await ending.end(claims, caller)
-        await attempts.succeeded('logged_out', caller, { kind: 'client', name: account.name })
-      } else await revocations.remembering
-      return true
-    },
-
-    async changePassword(request, password, newPassword) {
-      const session = findClaims(request)
-      if (session === undefined || carrierOf(request) !== 'cookie') return 'session_ended'
-      const { sub: name, gen } = session
-      if ((await secrets.checkUser(request, name, password)) === undefined) return 'wrong_password'
-      passwordChanges.take(name)
-      const secret = await hashPassword(newPassword, queuePath(request, true), 'thread')
-      // Another request may end it meanwhile.
-      const isAllowed = () => findClaims(request) !== undefined
-      await keys.catchUp()
-      const account = await accounts.changePassword(name, gen, secret, isAllowed)
-      if (account === undefined) return 'session_ended'
-      revocations.dropGeneration(gen)
-      const { address, requestId } = request
-      log.info('user_password_changed', { account: name, address, request_id: requestId })
-      await audit.record('user_password_changed', senderOf(request), { account: name })
-      const token = sign(account, 'session', sessionTtlSeconds, scopeOf(account))
-      return { cookie: sessionCookie.set(token, sessionTtlSeconds, request.isSecure) }
-    },
+  constructor(options: AuthenticatorOptions) {
+    const { accounts, keys, revocations, path, store, audit, log } = options
+    this.#options = options
+    this.#attempts = createAttemptLog(revocations.clock, log, audit)
+    this.#secrets = new SecretChecks(accounts, this.#attempts, revocations.clock)
+    this.#tokens = createTokenVerifier(accounts, keys, revocations)
+    this.#ending = createCredentialEnding(accounts, revocations, audit, log)
+    this.#passwordChanges = new PasswordChanges(revocations.clock)
+    this.#sessionCookie = createSessionCookie(path, store)
   }
 
-  function findClaims(request: Request): VerifiedClaims | undefined {
-    const { headers, isSecure } = request
-    const { authorization, cookie } = headers
-    if (authorization === undefined) return sessionCookie.find(cookie, isSecure, verifySession)
-    const token = readBearer(authorization)
-    return token === undefined ? undefined : tokens.verify(token, AUDIENCES.bearer)
+  /**
+   * Authenticates by the `Authorization` header. Without one, on the owner's socket everybody is its owner; elsewhere the
+   * session cookie counts.
+   *
+   * @returns undefined without a valid credential.
+   * @throws {InvalidInputError} as `readOwner` does.
+   */
+  authenticate(request: Request): VerifiedCredential | undefined {
+    if (isOwnerWithoutToken(request)) return { carrier: 'socket', principal: readOwner(request) }
+    const claims = this.#findClaims(request)
+    if (claims === undefined) return undefined
+    return { carrier: carrierOf(request), principal: claims.principal, expiresAt: claims.exp }
   }
 
-  function verifySession(token: string): VerifiedClaims | undefined {
-    return tokens.verify(token, AUDIENCES.cookie)
+  /**
+   * Who makes an authenticated request, as the account is now; undefined without a valid credential. Allocates nothing: V8
+   * would put objects made here for long-lived streams into the old generation at once, and repeated checks would fill it.
+   */
+  principalNow(request: Request): Principal | undefined {
+    return isOwnerWithoutToken(request) ? request.principal : this.#findClaims(request)?.principal
   }
 
-  function sign(account: Account, aud: Claims['aud'], ttlSeconds: number, scope: Scope): string {
-    const { name: sub, generation: gen } = account
-    const iat = Math.floor(clock.now() / 1000)
-    const jti = createJti(gen)
-    return signToken({ iss: ISSUER, sub, aud, iat, exp: iat + ttlSeconds, jti, gen, scope }, keys.signing)
+  /** Await it before refusing a credential: its expiry must survive a crash. Never rejects. */
+  get remembering(): Promise<void> | undefined {
+    return this.#options.revocations.remembering
+  }
+
+  get logins(): Readonly<Record<AccountKind, LoginCounters>> {
+    return this.#secrets.logins
+  }
+
+  /** Records the outstanding count of attempts that were not listed. */
+  close(): Promise<void> {
+    return this.#attempts.close()
+  }
+
+  /**
+   * Checks a user's password and starts a session.
+   *
+   * @returns The `Set-Cookie` value of the session; undefined, after the same time, if user or password is wrong.
+   * @throws {TooManyAttemptsError} {OverloadedError}
+   */
+  async logIn(caller: Caller, username: string, password: string): Promise<string | undefined> {
+    const account = await this.#secrets.checkUser(caller, username, password)
+    if (account === undefined) return undefined
+    await this.#attempts.succeeded('logged_in', caller, { kind: 'user', name: username })
+    return this.#startSession(account, caller)
+  }
+
+  /**
+   * Ends the credential of an authenticated request; resolves once that is on disk. Ends all of the account if it has
+   * ended too many.
+   *
+   * @returns The `Set-Cookie` values that clear the session cookie; none for a bearer token.
+   * @throws as `CredentialEnding.end` does.
+   */
+  async logOut(request: Request): Promise<readonly string[]> {
+    const claims = this.#findClaims(request)
+    if (claims === undefined) return []
+    await this.#ending.end(claims, request)
+    await this.#attempts.succeeded('logged_out', request, claims.principal)
+    return carrierOf(request) === 'bearer' ? [] : this.#sessionCookie.clear(request.isSecure)
+  }
+
+  /**
+   * Checks a client's secret and issues a token.
+   *
+   * @param spellings Readings of what was sent, the likeliest first; the first id that exists counts.
+   * @param wanted The client's scope or a narrower one; if not given, the client's, but without `admin`.
+   * @returns undefined if client or secret is wrong.
+   * @throws {InvalidScopeError} if the secret is right and `wanted` exceeds the client's scope.
+   * @throws {TooManyAttemptsError} {OverloadedError}
+   */
+  async issueToken(
+    caller: Caller,
+    spellings: readonly ClientCredentials[],
+    wanted?: Scope,
+  ): Promise<IssuedToken | undefined> {
+    const account = await this.#secrets.checkClient(caller, spellings, (found) =>
+      this.#checkScope(found, wanted, caller),
+    )
+    if (account === undefined) return undefined
+    await this.#attempts.succeeded('token_issued', caller, { kind: 'client', name: account.name })
+    const scope = wanted ?? narrower(scopeOf(account), WRITE_SCOPE)
+    const { tokenTtlSeconds } = this.#options
+    const token = this.#sign(account, 'api', tokenTtlSeconds, scope)
+    return { access_token: token, token_type: 'Bearer', expires_in: tokenTtlSeconds, scope }
   }
 
   /** Throws within the check of the secret, so that no token is recorded as issued. */
-  async function checkScope(client: Account, wanted: Scope | undefined, caller: Caller) {
+  async #checkScope(client: Account, wanted: Scope | undefined, caller: Caller) {
     if (wanted === undefined || narrower(wanted, scopeOf(client)) === wanted) return
-    await attempts.failed('token_scope_refused', caller, { account: client.name, scope: wanted })
+    await this.#attempts.failed('token_scope_refused', caller, { account: client.name, scope: wanted })
     throw new InvalidScopeError(`This client may only ${scopeOf(client)}; ask for that, or leave scope out`)
+  }
+
+  /**
+   * Checks a client's secret and ends a token of this client; resolves once that is on disk. Any other text, and a token
+   * that has ended, stays as it is.
+   *
+   * @param spellings As for `issueToken`.
+   * @returns Whether client and secret are right.
+   * @throws {TooManyAttemptsError} {OverloadedError} Also what `CredentialEnding.end` throws.
+   */
+  async revokeToken(
+    caller: Caller,
+    spellings: readonly ClientCredentials[],
+    token: string,
+  ): Promise<boolean> {
+    const account = await this.#secrets.checkClient(caller, spellings)
+    if (account === undefined) return false
+    const claims = this.#tokens.verify(token, AUDIENCES.bearer)
+    if (claims?.sub === account.name) {
+      await this.#ending.end(claims, caller)
+      await this.#attempts.succeeded('logged_out', caller, { kind: 'client', name: account.name })
+    } else await this.remembering
+    return true
+  }
+
+  /**
+   * Checks the password of the user whose session makes the request, and gives the user another one. Ends all the user's
+   * sessions, and starts a new one for this request; resolves once that is on disk.
+   *
+   * @returns The `Set-Cookie` value of the new session; why not, if nothing has changed.
+   * @throws {Problem} as `PasswordChanges.take` does. {TooManyAttemptsError} {OverloadedError}
+   * @throws {StorageFullError} {StorageUnavailableError} if the accounts cannot be written.
+   */
+  async changePassword(
+    request: Request,
+    password: string,
+    newPassword: string,
+  ): Promise<{ readonly cookie: string } | 'wrong_password' | 'session_ended'> {
+    const { accounts, keys, revocations, audit, log } = this.#options
+    const session = this.#findClaims(request)
+    if (session === undefined || carrierOf(request) !== 'cookie') return 'session_ended'
+    const { sub: name, gen } = session
+    if ((await this.#secrets.checkUser(request, name, password)) === undefined) return 'wrong_password'
+    this.#passwordChanges.take(name)
+    const secret = await hashPassword(newPassword, queuePath(request, true), 'thread')
+    // Another request may end it meanwhile.
+    const isAllowed = () => this.#findClaims(request) !== undefined
+    await keys.catchUp()
+    const account = await accounts.changePassword(name, gen, secret, isAllowed)
+    if (account === undefined) return 'session_ended'
+    revocations.dropGeneration(gen)
+    const { address, requestId } = request
+    log.info('user_password_changed', { account: name, address, request_id: requestId })
+    await audit.record('user_password_changed', senderOf(request), { account: name })
+    return { cookie: this.#startSession(account, request) }
+  }
+
+  #findClaims(request: Request): VerifiedClaims | undefined {
+    const { headers, isSecure } = request
+    const { authorization, cookie } = headers
+    if (authorization === undefined) return this.#sessionCookie.find(cookie, isSecure, this.#verifySession)
+    const token = readBearer(authorization)
+    return token === undefined ? undefined : this.#tokens.verify(token, AUDIENCES.bearer)
+  }
+
+  /** @returns The `Set-Cookie` value. */
+  #startSession(account: Account, { isSecure }: Caller): string {
+    const { sessionTtlSeconds } = this.#options
+    const token = this.#sign(account, 'session', sessionTtlSeconds, scopeOf(account))
+    return this.#sessionCookie.set(token, sessionTtlSeconds, isSecure)
+  }
+
+  #sign(account: Account, aud: Claims['aud'], ttlSeconds: number, scope: Scope): string {
+    const { keys, revocations } = this.#options
+    const { name: sub, generation: gen } = account
+    const iat = Math.floor(revocations.clock.now() / 1000)
+    const jti = createJti(gen)
+    return signToken({ iss: ISSUER, sub, aud, iat, exp: iat + ttlSeconds, jti, gen, scope }, keys.signing)
   }
 }
 
@@ -266,30 +279,29 @@ export function readBearer(authorization: string): string | undefined {
  * Limits how often each user changes the password: each change writes the accounts file, and a line of the audit trail
  * that must not push out the lines of others.
  */
-interface PasswordChanges {
+export class PasswordChanges {
+  readonly #clock: Pick<Clock, 'elapsed'>
+  readonly #counts = new Map<string, number>()
+  #windowEnd = 0
+
+  constructor(clock: Pick<Clock, 'elapsed'>) {
+    this.#clock = clock
+  }
+
   /** Counts a change. @throws {Problem} 503 for more than PASSWORD_CHANGES_MAX in a PASSWORD_CHANGES_WINDOW_MS. */
-  take(user: string): void
-}
-
-export function createPasswordChanges(clock: Pick<Clock, 'elapsed'>): PasswordChanges {
-  let windowEnd = 0
-  const counts = new Map<string, number>()
-
-  return {
-    take(user) {
-      const now = clock.elapsed()
-      if (now >= windowEnd) {
-        windowEnd = now + PASSWORD_CHANGES_WINDOW_MS
-        counts.clear()
-      }
-      const count = counts.get(user) ?? 0
-      if (count >= PASSWORD_CHANGES_MAX) {
-        const seconds = String(Math.ceil((windowEnd - now) / 1000))
-        const message = `Cannot change the password: it was changed too often; try again in ${seconds} s`
-        throw new Problem('overloaded', message, { headers: { 'Retry-After': seconds } })
-      }
-      counts.set(user, count + 1)
-    },
+  take(user: string): void {
+    const now = this.#clock.elapsed()
+    if (now >= this.#windowEnd) {
+      this.#windowEnd = now + PASSWORD_CHANGES_WINDOW_MS
+      this.#counts.clear()
+    }
+    const count = this.#counts.get(user) ?? 0
+    if (count >= PASSWORD_CHANGES_MAX) {
+      const seconds = String(Math.ceil((this.#windowEnd - now) / 1000))
+      const message = `Cannot change the password: it was changed too often; try again in ${seconds} s`
+      throw new Problem('overloaded', message, { headers: { 'Retry-After': seconds } })
+    }
+    this.#counts.set(user, count + 1)
   }
 }
 

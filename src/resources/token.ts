@@ -96,7 +96,7 @@ export const token = defineResource({
   ],
 })
 
-export function tokenHandlers(authenticator: Authenticator) {
+export function tokenHandlers(authenticator: Pick<Authenticator, 'issueToken' | 'revokeToken'>) {
   return { issue, revoke }
 
   /** The client credentials grant (RFC 6749 section 4.4), and a plain JSON call. */

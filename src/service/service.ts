@@ -4,7 +4,7 @@ import { RecordHistories } from '../audit/record-history.ts'
 import { findNewestTime } from '../audit/trail-lines.ts'
 import { createAccountAdministration } from '../auth/account-administration.ts'
 import type { Accounts } from '../auth/accounts.ts'
-import { createAuthenticator } from '../auth/authenticator.ts'
+import { Authenticator } from '../auth/authenticator.ts'
 import type { Clock } from '../auth/clock.ts'
 import type { InitialCredentials } from '../auth/initial-credentials.ts'
 import { followAccounts, type LiveAccounts, warnOfMissingAccess } from '../auth/live-accounts.ts'
@@ -231,7 +231,7 @@ function openParts(
   listener: Listener,
 ): Omit<Parts, 'describeCalls'> {
   const { store, revocations, guard } = state
-  const authenticator = createAuthenticator({
+  const authenticator = new Authenticator({
     ...{ accounts, keys, revocations, sessionTtlSeconds, tokenTtlSeconds, audit, log },
     path: basePath === '' ? '/' : basePath,
     store: state.cookieId,

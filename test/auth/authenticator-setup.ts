@@ -6,11 +6,10 @@ import {
   addAccount,
   changeSecret,
   findAccount,
-  listOf,
   noAccounts,
   raiseGeneration,
 } from '../../src/auth/accounts.ts'
-import { type AuthenticatorOptions, createAuthenticator } from '../../src/auth/authenticator.ts'
+import { Authenticator, type AuthenticatorOptions } from '../../src/auth/authenticator.ts'
 import { openRevocations } from '../../src/auth/folder-revocations.ts'
 import { digestSecret, generateSecret } from '../../src/auth/secret.ts'
 import { nameCookie } from '../../src/auth/session-cookie.ts'
@@ -75,18 +74,16 @@ export async function setUpAuthenticator(t: Lifetime) {
   t.after(() => revocations.close())
 
   const make = (others: Partial<AuthenticatorOptions> = {}) =>
-    createAuthenticator({
+    new Authenticator({
       accounts: {
         find(kind, name) {
           lookUps += 1
           return findAccount(current, kind, name)
         },
-        list: (kind) => listOf(current, kind),
         get hasChosenClientSecret() {
           return current.clients.some(({ secret }) => secret.startsWith('$'))
         },
         onChange: (listener) => listeners.push(listener),
-        catchUp: () => undefined,
         async endCredentials(kind, name) {
           current = raiseGeneration(current, kind, name)
           for (const listener of listeners) listener()
@@ -98,9 +95,6 @@ export async function setUpAuthenticator(t: Lifetime) {
           for (const listener of listeners) listener()
           return findAccount(current, 'user', name)
         },
-        read: async () => current,
-        change: () => assert.fail('nobody manages accounts'),
-        close: () => {},
       },
       keys: unchanging([key]),
       revocations,

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { addAccount, changeSecret, removeAccount } from '../../src/auth/accounts.ts'
 import {
-  createPasswordChanges,
   PASSWORD_CHANGES_MAX,
   PASSWORD_CHANGES_WINDOW_MS,
+  PasswordChanges,
   readOwner,
 } from '../../src/auth/authenticator.ts'
 import { hashPassword } from '../../src/auth/password.ts'
@@ -295,11 +295,11 @@ describe('logOut', () => {
     )
     assert.deepEqual(await authenticator.logOut(token), [])
     const again = await reopen()
-    for (const { authenticate } of [authenticator, again]) {
-      assert.equal(authenticate(session), undefined)
-      assert.equal(authenticate(token), undefined)
-      assert.ok(authenticate(otherSession))
-      assert.ok(authenticate(otherToken))
+    for (const each of [authenticator, again]) {
+      assert.equal(each.authenticate(session), undefined)
+      assert.equal(each.authenticate(token), undefined)
+      assert.ok(each.authenticate(otherSession))
+      assert.ok(each.authenticate(otherToken))
     }
   })
 
@@ -321,13 +321,15 @@ describe('the session cookie', () => {
     const name = prefix + COOKIE
     it(`is ${name} for ${path} ${isSecure ? 'with' : 'without'} TLS`, async (t) => {
       const { make } = await setUpAuthenticator(t)
-      const { authenticate, logIn } = make({ path })
+      const authenticator = make({ path })
       const [pair = '', ...attributes] =
-        (await logIn({ ...caller, isSecure }, user.name, user.secret))?.split('; ') ?? []
+        (await authenticator.logIn({ ...caller, isSecure }, user.name, user.secret))?.split('; ') ?? []
       assert.ok(pair.startsWith(`${name}=`))
       const expected = ['HttpOnly', 'SameSite=Strict', attribute, `Max-Age=${SESSION_TTL_SECONDS}`]
       assert.deepEqual(attributes, isSecure ? [...expected, 'Secure'] : expected)
-      assert.ok(authenticate({ ...asCookie(''), isSecure, headers: { cookie: `a=b; ${pair}` } }))
+      assert.ok(
+        authenticator.authenticate({ ...asCookie(''), isSecure, headers: { cookie: `a=b; ${pair}` } }),
+      )
     })
   }
 
@@ -394,7 +396,7 @@ it('changes no password with a session whose key was revoked while the password 
 describe('changes of a password', () => {
   it('are limited for each user, until the time is over', () => {
     const clock = holdClock()
-    const changes = createPasswordChanges(clock.make())
+    const changes = new PasswordChanges(clock.make())
     for (let i = 0; i < PASSWORD_CHANGES_MAX; i++) changes.take('one')
     clock.advance(PASSWORD_CHANGES_WINDOW_MS - 1)
     const refusal = { code: 'overloaded', headers: { 'Retry-After': '1' } }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import type { Authenticator } from '../../src/auth/authenticator.ts'
-import { type ClientCredentials, createLoginCounters } from '../../src/auth/secret-checks.ts'
+import type { ClientCredentials } from '../../src/auth/secret-checks.ts'
 import type { Request } from '../../src/http/message.ts'
 import { Problem, problemOf } from '../../src/http/problem.ts'
 import type { Scope } from '../../src/http/scope.ts'
@@ -25,21 +25,13 @@ const FORM = 'application/x-www-form-urlencoded'
 
 let asked: readonly ClientCredentials[] | undefined
 let askedScope: Scope | undefined
-const authenticator: Authenticator = {
-  authenticate: () => undefined,
-  principalNow: () => undefined,
-  remembering: undefined,
-  logins: createLoginCounters(),
-  close: async () => {},
-  logIn: async () => undefined,
-  logOut: async () => [],
+const authenticator: Pick<Authenticator, 'issueToken' | 'revokeToken'> = {
   async issueToken(_caller, spellings, wanted) {
     asked = spellings
     askedScope = wanted
     return { access_token: 'a.b.c', token_type: 'Bearer', expires_in: 60, scope: wanted ?? 'read write' }
   },
   revokeToken: async () => true,
-  changePassword: async () => 'session_ended',
 }
 const { issue } = tokenHandlers(authenticator)
 
