@@ -48,14 +48,40 @@ export interface ChangedAccount {
 /** Whether an entity tag is one that the caller expects; undefined without conditions. */
 type Condition = ((etag: string) => boolean) | undefined
 
+export interface AdministrationOptions {
+  readonly accounts: Pick<LiveAccounts, 'list' | 'find' | 'read' | 'change'>
+  readonly keys: Pick<LiveKeys, 'catchUp'>
+  readonly revocations: Pick<Revocations, 'dropGeneration'>
+  readonly audit: Pick<AuditTrail, 'record'>
+}
+
 /**
  * What admins see and change of the accounts. Each change is decided against the accounts that are stored at that moment,
  * and by the right that the caller still has then. It resolves once it is durable, and is in the audit trail.
  */
-export interface AccountAdministration {
+export class AccountAdministration {
+  readonly #options: AdministrationOptions
+  /** By the list as it is stored: sorting ten thousand takes its time. */
+  readonly #sorted = new WeakMap<readonly Account[], readonly Account[]>()
+
+  constructor(options: AdministrationOptions) {
+    this.#options = options
+  }
+
   /** All of a kind, by name; the same array until accounts change. */
-  list(kind: AccountKind): readonly Account[]
-  find(kind: AccountKind, name: string): Account | undefined
+  list(kind: AccountKind): readonly Account[] {
+    const stored = this.#options.accounts.list(kind)
+    const known = this.#sorted.get(stored)
+    if (known !== undefined) return known
+    const byName = stored.toSorted((one, other) => (one.name < other.name ? -1 : 1))
+    this.#sorted.set(stored, byName)
+    return byName
+  }
+
+  find(kind: AccountKind, name: string): Account | undefined {
+    return this.#options.accounts.find(kind, name)
+  }
+
   /**
    * Adds an account.
    *
@@ -63,7 +89,23 @@ export interface AccountAdministration {
    * @throws {Problem} 409 if there is one of the name, or are ACCOUNTS_MAX; 403. {OverloadedError} for a chosen secret
    * @throws {StorageFullError} {StorageUnavailableError} {OutcomeUnknownError}
    */
-  add(request: Request, kind: AccountKind, draft: AccountDraft): Promise<ChangedAccount>
+  add(
+    request: Request,
+    kind: AccountKind,
+    { name, scope, grants, secret }: AccountDraft,
+  ): Promise<ChangedAccount> {
+    return this.#change(request, kind, name, secret, (found, stored) => {
+      if (findAccount(found, kind, name) !== undefined)
+        throw new Problem('name_taken', `Cannot add the ${kind} "${name}": there is one already`)
+      if (found.users.length + found.clients.length >= ACCOUNTS_MAX)
+        throw new Problem(
+          'too_many_accounts',
+          `Cannot add the ${kind} "${name}": there are ${ACCOUNTS_MAX} accounts; remove one`,
+        )
+      return addAccount(found, kind, name, stored, scope, grants)
+    })
+  }
+
   /**
    * Changes an account; another secret ends all its sessions and tokens.
    *
@@ -74,81 +116,36 @@ export interface AccountAdministration {
     request: Request,
     kind: AccountKind,
     name: string,
-    patch: AccountPatch,
+    { secret, ...rights }: AccountPatch,
     isExpected: Condition,
-  ): Promise<ChangedAccount>
+  ): Promise<ChangedAccount> {
+    return this.#change(request, kind, name, secret, (found, stored) => {
+      checkExpected(found, kind, name, isExpected)
+      const changed = changeRights(found, kind, name, rights)
+      checkAdminLeft(found, changed, `Cannot change the scope of the user "${name}"`)
+      return secret === undefined ? changed : changeSecret(changed, kind, name, stored)
+    })
+  }
+
   /** Removes an account, which ends all its sessions and tokens. @throws as `modify` does. */
-  remove(request: Request, kind: AccountKind, name: string, isExpected: Condition): Promise<void>
-}
-
-export interface AdministrationOptions {
-  readonly accounts: Pick<LiveAccounts, 'list' | 'find' | 'read' | 'change'>
-  readonly keys: Pick<LiveKeys, 'catchUp'>
-  readonly revocations: Pick<Revocations, 'dropGeneration'>
-  readonly audit: Pick<AuditTrail, 'record'>
-}
-
-export function createAccountAdministration({
-  accounts,
-  keys,
-  revocations,
-  audit,
-}: AdministrationOptions): AccountAdministration {
-  /** By the list as it is stored: sorting ten thousand takes its time. */
-  const sorted = new WeakMap<readonly Account[], readonly Account[]>()
-
-  return {
-    list(kind) {
-      const stored = accounts.list(kind)
-      const known = sorted.get(stored)
-      if (known !== undefined) return known
-      const byName = stored.toSorted((one, other) => (one.name < other.name ? -1 : 1))
-      sorted.set(stored, byName)
-      return byName
-    },
-
-    find: accounts.find,
-
-    add(request, kind, { name, scope, grants, secret }) {
-      return change(request, kind, name, secret, (found, stored) => {
-        if (findAccount(found, kind, name) !== undefined)
-          throw new Problem('name_taken', `Cannot add the ${kind} "${name}": there is one already`)
-        if (found.users.length + found.clients.length >= ACCOUNTS_MAX)
-          throw new Problem(
-            'too_many_accounts',
-            `Cannot add the ${kind} "${name}": there are ${ACCOUNTS_MAX} accounts; remove one`,
-          )
-        return addAccount(found, kind, name, stored, scope, grants)
-      })
-    },
-
-    modify(request, kind, name, { secret, ...rights }, isExpected) {
-      return change(request, kind, name, secret, (found, stored) => {
-        checkExpected(found, kind, name, isExpected)
-        const changed = changeRights(found, kind, name, rights)
-        checkAdminLeft(found, changed, `Cannot change the scope of the user "${name}"`)
-        return secret === undefined ? changed : changeSecret(changed, kind, name, stored)
-      })
-    },
-
-    async remove(request, kind, name, isExpected) {
-      await change(request, kind, name, undefined, (found) => {
-        checkExpected(found, kind, name, isExpected)
-        const rest = removeAccount(found, kind, name)
-        checkAdminLeft(found, rest, `Cannot remove the user "${name}"`)
-        return rest
-      })
-    },
+  async remove(request: Request, kind: AccountKind, name: string, isExpected: Condition): Promise<void> {
+    await this.#change(request, kind, name, undefined, (found) => {
+      checkExpected(found, kind, name, isExpected)
+      const rest = removeAccount(found, kind, name)
+      checkAdminLeft(found, rest, `Cannot remove the user "${name}"`)
+      return rest
+    })
   }
 
   /** @param decide Gets the secret as it is to be stored. */
-  async function change(
+  async #change(
     request: Request,
     kind: AccountKind,
     name: string,
     secret: WantedSecret | undefined,
     decide: (found: Accounts, stored: string) => Accounts,
   ): Promise<ChangedAccount> {
+    const { accounts, keys, revocations, audit } = this.#options
     const isChosen = typeof secret === 'object'
     // So that what is refused costs no hash.
     if (isChosen) decide(await accounts.read(), dummyHash)

@@ -8,7 +8,7 @@ import {
   StorageUnavailableError,
   systemCode,
 } from '../errors.ts'
-import { DocumentBusyError } from '../files/shared-document.ts'
+import { DocumentBusyError, type Follower } from '../files/shared-document.ts'
 import { Problem } from '../http/problem.ts'
 import { allows } from '../http/scope.ts'
 import type { Log } from '../log.ts'
@@ -29,17 +29,59 @@ import type { CredentialStorage } from './credential-storage.ts'
 const END_CREDENTIAL = 'Cannot end the credential'
 const CHANGE_PASSWORD = 'Cannot change the password'
 
+type FollowedCredentials = Pick<CredentialStorage, 'accounts' | 'initial' | 'addingCommand'>
+
 /** The current accounts: changes to what is stored are taken up. */
-export interface LiveAccounts {
-  find(kind: AccountKind, name: string): Account | undefined
+export class LiveAccounts {
+  readonly #credentials: FollowedCredentials
+  readonly #log: Log
+  readonly #listeners: (() => void)[] = []
+  readonly #follower: Follower
+  #current: Accounts
+
+  /** Follows the stored accounts. @param accounts As last read. */
+  constructor(credentials: FollowedCredentials, accounts: Accounts, log: Log) {
+    this.#credentials = credentials
+    this.#log = log
+    this.#current = accounts
+    const takeUp = (changed: Accounts) => this.#replace(changed)
+    this.#follower = credentials.accounts.follow({ content: accounts, takeUp, log })
+  }
+
+  #replace(changed: Accounts) {
+    const before = this.#current
+    this.#current = changed
+    for (const listener of this.#listeners) listener()
+    this.#log.info('accounts_reloaded', { users: changed.users.length, clients: changed.clients.length })
+    // A folder from before there were admins needs none: only a start says so, and who took the last.
+    if (findMissingAccess(changed) !== 'administer' || hasAdmin(before))
+      warnOfMissingAccess(changed, this.#credentials.addingCommand, this.#log)
+  }
+
+  find(kind: AccountKind, name: string): Account | undefined {
+    return findAccount(this.#current, kind, name)
+  }
+
   /** In the order in which they were added. */
-  list(kind: AccountKind): readonly Account[]
+  list(kind: AccountKind): readonly Account[] {
+    return listOf(this.#current, kind)
+  }
+
   /** Whether some client's secret was chosen by a person, and so is slow to check. */
-  readonly hasChosenClientSecret: boolean
+  get hasChosenClientSecret(): boolean {
+    return this.#current.clients.some((client) => !client.secret.startsWith('sha256:'))
+  }
+
   /** Calls `listener` after each change. */
-  onChange(listener: () => void): void
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener)
+  }
+
   /** As `Follower.catchUp`. */
-  catchUp(): Promise<void> | undefined
+  catchUp(): Promise<void> | undefined {
+    return this.#follower.catchUp()
+  }
+
   /**
    * Ends every session and token of an account: gives it a new generation, unless it has another one already. Resolves
    * once that is durable, and is taken up here.
@@ -49,7 +91,13 @@ export interface LiveAccounts {
    * @throws {OverloadedError} while a command changes accounts. {StorageFullError} {StorageUnavailableError}
    * @throws {OutcomeUnknownError}
    */
-  endCredentials(kind: AccountKind, name: string, generation: number): Promise<boolean>
+  async endCredentials(kind: AccountKind, name: string, generation: number): Promise<boolean> {
+    const raised = await this.#edit(END_CREDENTIAL, kind, name, generation, (found) =>
+      raiseGeneration(found, kind, name),
+    )
+    return raised !== undefined
+  }
+
   /**
    * Changes a user's password, which ends all the user's sessions, and takes it out of the initial credentials. Resolves
    * once that is durable, and is taken up here.
@@ -66,80 +114,10 @@ export interface LiveAccounts {
     generation: number,
     secret: string,
     isAllowed: () => boolean,
-  ): Promise<Account | undefined>
-  /** The accounts that are stored now. @throws as `throwForCaller` does. */
-  read(): Promise<Accounts>
-  /**
-   * Changes one account as `changeAccount` does; resolves once that is durable, and is taken up here.
-   *
-   * @param what Begins the messages of errors: "Cannot change the account".
-   * @param change While it runs, `find` and `list` show what it gets.
-   * @throws as `throwForCaller` does, and what `change` throws.
-   */
-  change(
-    what: string,
-    kind: AccountKind,
-    name: string,
-    change: (found: Accounts) => Accounts,
-  ): Promise<AccountChange>
-  close(): void
-}
-
-type FollowedCredentials = Pick<CredentialStorage, 'accounts' | 'initial' | 'addingCommand'>
-
-/** Follows the stored accounts. @param accounts As last read. */
-export function followAccounts(
-  { accounts: document, initial, addingCommand }: FollowedCredentials,
-  accounts: Accounts,
-  log: Log,
-): LiveAccounts {
-  const listeners: (() => void)[] = []
-  let current = accounts
-  const follower = document.follow({
-    content: accounts,
-    takeUp(changed) {
-      const before = current
-      current = changed
-      for (const listener of listeners) listener()
-      log.info('accounts_reloaded', { users: current.users.length, clients: current.clients.length })
-      // A folder from before there were admins needs none: only a start says so, and who took the last.
-      if (findMissingAccess(current) !== 'administer' || hasAdmin(before))
-        warnOfMissingAccess(current, addingCommand, log)
-    },
-    log,
-  })
-
-  return {
-    find: (kind, name) => findAccount(current, kind, name),
-    list: (kind) => listOf(current, kind),
-    get hasChosenClientSecret() {
-      return current.clients.some((client) => !client.secret.startsWith('sha256:'))
-    },
-    onChange: (listener) => listeners.push(listener),
-    catchUp: () => follower.catchUp(),
-    async endCredentials(kind, name, generation) {
-      const raised = await edit(END_CREDENTIAL, kind, name, generation, (found) =>
-        raiseGeneration(found, kind, name),
-      )
-      return raised !== undefined
-    },
-    changePassword(name, generation, secret, isAllowed) {
-      const change = (found: Accounts) => (isAllowed() ? changeSecret(found, 'user', name, secret) : found)
-      return edit(CHANGE_PASSWORD, 'user', name, generation, change, () => forgetInitial('user', name))
-    },
-    read: () => document.read().catch((error: unknown) => throwForCaller('Cannot read the accounts', error)),
-    async change(what, kind, name, change) {
-      const decide = async (found: Accounts) => {
-        await follower.look()
-        return change(found)
-      }
-      const done = await changeAccount(document, kind, name, decide, forgetInitial).catch((error: unknown) =>
-        throwForCaller(what, error),
-      )
-      await takeUp(what, kind, name, done.after)
-      return done
-    },
-    close: () => follower.close(),
+  ): Promise<Account | undefined> {
+    const change = (found: Accounts) => (isAllowed() ? changeSecret(found, 'user', name, secret) : found)
+    const afterwards = () => this.#forgetInitial('user', name)
+    return this.#edit(CHANGE_PASSWORD, 'user', name, generation, change, afterwards)
   }
 
   /**
@@ -148,7 +126,7 @@ export function followAccounts(
    * @param afterwards As for `SharedDocument.edit`.
    * @returns The account as it was written; undefined if it was not.
    */
-  async function edit(
+  async #edit(
     what: string,
     kind: AccountKind,
     name: string,
@@ -159,27 +137,64 @@ export function followAccounts(
     // A command may have changed the account since.
     const changeUnlessOver = (found: Accounts) =>
       findAccount(found, kind, name)?.generation === generation ? change(found) : found
-    const { before, after } = await document
+    const { before, after } = await this.#credentials.accounts
       .edit(changeUnlessOver, afterwards)
       .catch((error: unknown) => throwForCaller(what, error))
-    await takeUp(what, kind, name, after)
+    await this.#takeUp(what, kind, name, after)
     return after === before ? undefined : findAccount(after, kind, name)
   }
 
+  /** The accounts that are stored now. @throws as `throwForCaller` does. */
+  read(): Promise<Accounts> {
+    return this.#credentials.accounts
+      .read()
+      .catch((error: unknown) => throwForCaller('Cannot read the accounts', error))
+  }
+
+  /**
+   * Changes one account as `changeAccount` does; resolves once that is durable, and is taken up here.
+   *
+   * @param what Begins the messages of errors: "Cannot change the account".
+   * @param change While it runs, `find` and `list` show what it gets.
+   * @throws as `throwForCaller` does, and what `change` throws.
+   */
+  async change(
+    what: string,
+    kind: AccountKind,
+    name: string,
+    change: (found: Accounts) => Accounts,
+  ): Promise<AccountChange> {
+    const decide = async (found: Accounts) => {
+      await this.#follower.look()
+      return change(found)
+    }
+    const forget = () => this.#forgetInitial(kind, name)
+    const done = await changeAccount(this.#credentials.accounts, kind, name, decide, forget).catch(
+      (error: unknown) => throwForCaller(what, error),
+    )
+    await this.#takeUp(what, kind, name, done.after)
+    return done
+  }
+
   /** Takes up an account as it was read or written. @throws {StorageUnavailableError} if it is still the one from before. */
-  async function takeUp(what: string, kind: AccountKind, name: string, stored: Accounts) {
-    const known = findAccount(current, kind, name)
-    await follower.look()
-    const isStale = isDeepStrictEqual(findAccount(current, kind, name), known)
+  async #takeUp(what: string, kind: AccountKind, name: string, stored: Accounts) {
+    const known = this.find(kind, name)
+    await this.#follower.look()
+    const isStale = isDeepStrictEqual(this.find(kind, name), known)
     if (isStale && !isDeepStrictEqual(findAccount(stored, kind, name), known))
       throw new StorageUnavailableError(`${what}: the stored accounts cannot be read`)
   }
 
   /** The secret there is not good any more, so a failure does no harm but to its reader. */
-  async function forgetInitial(kind: AccountKind, name: string) {
+  async #forgetInitial(kind: AccountKind, name: string) {
+    const { initial } = this.#credentials
     await initial?.forget(kind, name).catch((error: unknown) => {
-      log.warn('initial_credentials_not_removed', { file: initial.file, reason: String(error) })
+      this.#log.warn('initial_credentials_not_removed', { file: initial.file, reason: String(error) })
     })
+  }
+
+  close(): void {
+    this.#follower.close()
   }
 }
 

@@ -2,12 +2,12 @@ import { resolve } from 'node:path'
 import { openAuditTrail } from '../audit/audit-trail.ts'
 import { RecordHistories } from '../audit/record-history.ts'
 import { findNewestTime } from '../audit/trail-lines.ts'
-import { createAccountAdministration } from '../auth/account-administration.ts'
+import { AccountAdministration } from '../auth/account-administration.ts'
 import type { Accounts } from '../auth/accounts.ts'
 import { Authenticator } from '../auth/authenticator.ts'
 import type { Clock } from '../auth/clock.ts'
 import type { InitialCredentials } from '../auth/initial-credentials.ts'
-import { followAccounts, type LiveAccounts, warnOfMissingAccess } from '../auth/live-accounts.ts'
+import { LiveAccounts, warnOfMissingAccess } from '../auth/live-accounts.ts'
 import { followKeys, type LiveKeys } from '../auth/live-keys.ts'
 import { loginMetrics } from '../auth/secret-checks.ts'
 import { auditFiles, type DataFolder, dataPaths, openDataFolder } from '../files/data-folder.ts'
@@ -208,7 +208,7 @@ function followCredentials(
   log: Log,
   opened: AsyncDisposableStack,
 ): LiveCredentials {
-  const accounts = followAccounts(credentials, read, log)
+  const accounts = new LiveAccounts(credentials, read, log)
   opened.defer(() => accounts.close())
   const keys = followKeys(credentials.keys, readKeys, revocations.clock, log)
   opened.defer(() => keys.close())
@@ -254,7 +254,7 @@ function openParts(
   const whyStopping = () => (listener.isDraining ? 'The server is stopping' : undefined)
   return {
     ...{ authenticator, store, audit, scheduler, basePath, publicUrl, subscriptions, metrics, recent },
-    administration: createAccountAdministration({ accounts, keys, revocations, audit }),
+    administration: new AccountAdministration({ accounts, keys, revocations, audit }),
     histories: new RecordHistories(folder, audit, log),
     clock: revocations.clock,
     freeBytes: () => folder.files.freeBytes(folder.path).catch(() => undefined),

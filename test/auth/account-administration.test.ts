@@ -2,7 +2,7 @@ import '../support/node-version.ts'
 import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createAccountAdministration, tagOf } from '../../src/auth/account-administration.ts'
+import { AccountAdministration, tagOf } from '../../src/auth/account-administration.ts'
 import { changeAccount } from '../../src/auth/account-changes.ts'
 import {
   type Account,
@@ -40,7 +40,7 @@ function administer(first: Accounts) {
     },
     follow: () => assert.fail('nobody follows them'),
   }
-  const administration = createAccountAdministration({
+  const administration = new AccountAdministration({
     accounts: {
       list: (kind) => listOf(stored, kind),
       find: (kind, name) => findAccount(stored, kind, name),

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Accounts, addAccount, noAccounts } from '../../src/auth/accounts.ts'
 import { accountsDocument } from '../../src/auth/accounts-file.ts'
 import { folderCredentials } from '../../src/auth/folder-credentials.ts'
-import { followAccounts } from '../../src/auth/live-accounts.ts'
+import { LiveAccounts } from '../../src/auth/live-accounts.ts'
 import { digestSecret } from '../../src/auth/secret.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'
 import { CREDENTIALS_POLL_MS } from '../../src/files/shared-document.ts'
@@ -28,7 +28,7 @@ export async function followedAccounts(t: TestContext, known: Accounts = one) {
   await document.write(one)
   const log = createMemoryLog()
   const files = createFailingFiles()
-  const live = followAccounts(folderCredentials({ ...folder, files }), known, log)
+  const live = new LiveAccounts(folderCredentials({ ...folder, files }), known, log)
   t.after(() => live.close())
   let changes = 0
   live.onChange(() => (changes += 1))

@@ -4,7 +4,7 @@ import { unlink } from 'node:fs/promises'
 import { describe, it } from 'node:test'
 import { assertKeptWhileDamaged } from './followed-accounts.ts'
 
-describe('followAccounts', () => {
+describe('LiveAccounts', () => {
   it('keeps its accounts while the file is a pipe, and logs that once', (t) => {
     const damage = async (path: string) => {
       await unlink(path)

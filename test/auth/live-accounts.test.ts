@@ -25,7 +25,7 @@ import { failOn } from '../support/failing-files.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 import { assertKeptWhileDamaged, followedAccounts, one, two } from './followed-accounts.ts'
 
-describe('followAccounts', () => {
+describe('LiveAccounts', () => {
   it('polls at least once a second', () => assert.ok(CREDENTIALS_POLL_MS < 1000))
 
   it('takes up a change, and reports and logs it once', async (t) => {

@@ -1,13 +1,13 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { createAccountAdministration } from '../../src/auth/account-administration.ts'
+import { AccountAdministration } from '../../src/auth/account-administration.ts'
 import { addAccount, findAccount, noAccounts } from '../../src/auth/accounts.ts'
 import { accountsForm } from '../../src/auth/accounts-file.ts'
 import { RememberedClock } from '../../src/auth/clock.ts'
 import { rotateKeys } from '../../src/auth/key-rotation.ts'
 import { createKey, keysForm } from '../../src/auth/keys.ts'
-import { followAccounts } from '../../src/auth/live-accounts.ts'
+import { LiveAccounts } from '../../src/auth/live-accounts.ts'
 import { ClusterRefusedError } from '../../src/cluster/cluster-error.ts'
 import { ClusterKeys } from '../../src/cluster/cluster-keys.ts'
 import { EtcdDocument } from '../../src/cluster/etcd-document.ts'
@@ -104,7 +104,7 @@ describe('accounts and keys in etcd', { skip: missingEtcd }, () => {
     const { open, accounts } = await setUp(t)
     const there = documentsOf(open())
     const log = createMemoryLog()
-    const live = followAccounts({ accounts, initial: undefined, addingCommand: '' }, one, log)
+    const live = new LiveAccounts({ accounts, initial: undefined, addingCommand: '' }, one, log)
     const { until, end } = await watch(open(), (event) => accounts.take(event))
     const names = Array.from({ length: 20 }, (_, i) => `n${i}`)
     await Promise.all(
@@ -122,8 +122,13 @@ describe('accounts and keys in etcd', { skip: missingEtcd }, () => {
 
   it('end all credentials of an account once, from whichever node', async (t) => {
     const { open, accounts } = await setUp(t)
-    const nodes = [accounts, documentsOf(open()).accounts].map((document) =>
-      followAccounts({ accounts: document, initial: undefined, addingCommand: '' }, one, createMemoryLog()),
+    const nodes = [accounts, documentsOf(open()).accounts].map(
+      (document) =>
+        new LiveAccounts(
+          { accounts: document, initial: undefined, addingCommand: '' },
+          one,
+          createMemoryLog(),
+        ),
     )
     const ended = await Promise.all(nodes.map((node) => node.endCredentials('user', 'one', 1)))
     assert.deepEqual(ended.sort(), [false, true])
@@ -138,12 +143,12 @@ describe('accounts and keys in etcd', { skip: missingEtcd }, () => {
     )
     await accounts.edit(() => both)
     const removals = [accounts, documentsOf(open()).accounts].map((document, i) => {
-      const live = followAccounts(
+      const live = new LiveAccounts(
         { accounts: document, initial: undefined, addingCommand: '' },
         both,
         createMemoryLog(),
       )
-      const administration = createAccountAdministration({
+      const administration = new AccountAdministration({
         accounts: live,
         keys: { catchUp: () => undefined },
         revocations: { dropGeneration: () => {} },
