@@ -18,7 +18,7 @@ async function makePipe(t: Lifetime): Promise<string> {
   return path
 }
 
-describe('the secret of a variable in a pipe', { timeout: 300_000 }, () => {
+describe('the secret of a variable in a pipe', () => {
   it('is read once somebody writes it', async (t) => {
     const path = await makePipe(t)
     const reading = readSecretVariable('KEY', { KEY_FILE: path })

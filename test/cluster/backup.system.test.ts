@@ -13,7 +13,7 @@ import { runCommand } from '../support/command.ts'
 import { admin, start } from '../support/service.ts'
 import { draft } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { missingEtcd, startEtcd } from './support/etcd.ts'
+import { missingEtcd, PATIENT, startEtcd } from './support/etcd.ts'
 
 const RECORDS = 1_000
 
@@ -135,7 +135,7 @@ describe('a cluster', { skip: missingEtcd }, () => {
     await done(['backup', path('b.json')], '/b/')
     assert.deepEqual(await contentOf(path('b.json')), await contentOf(path('first.json')))
     const foreign = access('/c/')
-    await foreign.gateway.transact({ compare: [], success: [put('/c/theirs', 'x')], failure: [] })
+    await foreign.gateway.transact({ compare: [], success: [put('/c/theirs', 'x')], failure: [] }, PATIENT)
     const refused = await run(['restore', path('first.json')], '/c/')
     assert.match(refused.stderr, /the key "\/c\/theirs" there is not connbook's; name another prefix/)
     foreign.gateway.close()
@@ -181,7 +181,7 @@ describe('a cluster', { skip: missingEtcd }, () => {
     await refused(['check', ...others], 1, /sealed with another key; give each node the same file/)
     const { gateway, keys } = access('/a/')
     const change = (key: string, value: string) =>
-      gateway.transact({ compare: [], success: [put(key, value)], failure: [] })
+      gateway.transact({ compare: [], success: [put(key, value)], failure: [] }, PATIENT)
     await change(keys.record('é 1'), '{"id":2}')
     await refused(
       ['check'],

@@ -5,7 +5,7 @@ import { type Gateway, openGateway } from '../../src/cluster/gateway.ts'
 import { NameTakenError, StaleRecordError, UnknownNameError } from '../../src/store/refusals.ts'
 import { beginCluster, openClusterNode } from '../support/cluster-node.ts'
 import { draft, someone } from '../support/store.ts'
-import { missingEtcd, startEtcd } from './support/etcd.ts'
+import { missingEtcd, PATIENT, startEtcd } from './support/etcd.ts'
 
 async function begin(urls: readonly string[]) {
   const gateway = openGateway({ endpoints: urls })
@@ -26,7 +26,7 @@ async function openNode(
     async transact(transaction) {
       await beforeTransaction(++sent)
       // On a busy machine, a shorter wait would make another attempt.
-      return opened.transact(transaction, { attemptMs: 20_000 })
+      return opened.transact(transaction, PATIENT)
     },
   }
   return { ...(await openClusterNode(t, gateway)), sent: () => sent }

@@ -16,7 +16,7 @@ import { readBackup } from '../../src/state/backup-document.ts'
 import { runCommand } from '../support/command.ts'
 import { start } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { missingEtcd, startEtcd } from './support/etcd.ts'
+import { missingEtcd, PATIENT, startEtcd } from './support/etcd.ts'
 
 /** More than are read from etcd at once. */
 const MANY = CLUSTER_SMALL_RECORDS + 1_000
@@ -265,7 +265,7 @@ function wrapped(gateway: Gateway, transact: Gateway['transact']): Gateway {
 }
 
 function change({ gateway }: ClusterAccess, operation: string) {
-  return gateway.transact({ compare: [], success: [operation], failure: [] })
+  return gateway.transact({ compare: [], success: [operation], failure: [] }, PATIENT)
 }
 
 function removeAll(access: ClusterAccess) {

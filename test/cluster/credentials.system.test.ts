@@ -23,7 +23,7 @@ import { holdClock } from '../support/held-clock.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 import { requestOf } from '../support/message.ts'
 import { createRandom } from '../support/random.ts'
-import { missingEtcd, startEtcd } from './support/etcd.ts'
+import { missingEtcd, PATIENT, startEtcd } from './support/etcd.ts'
 import { startEtcdProxy } from './support/etcd-proxy.ts'
 
 const NOW = 1_800_000_000
@@ -62,12 +62,13 @@ function documentsOf(gateway: Gateway, sealing = sealer) {
 }
 
 async function run(gateway: Gateway, operation: string): Promise<number> {
-  return (await gateway.transact({ compare: [], success: [operation], failure: [] })).revision
+  const transaction = { compare: [], success: [operation], failure: [] }
+  return (await gateway.transact(transaction, PATIENT)).revision
 }
 
 /** Hands all events of a prefix over, from now on, and tells when something has happened. */
 async function watch(gateway: Gateway, take: (event: WatchEvent) => void) {
-  const { revision } = await gateway.range({ key: keys.meta })
+  const { revision } = await gateway.range({ key: keys.meta }, PATIENT)
   const closed = new AbortController()
   const heard = new Set<() => void>()
   const watching = (async () => {
@@ -167,8 +168,8 @@ describe('accounts and keys in etcd', { skip: missingEtcd }, () => {
   })
 
   it('are not changed, and say that there is no room, when they would be more than etcd takes at once', async (t) => {
-    const { accounts } = await setUp(t)
-    const count = 12_000
+    const { accounts } = await setUp(t, ['--max-request-bytes', '65536'])
+    const count = 500
     const users = Array.from({ length: count }, (_, i) => ({
       ...{ name: `user-${i}`, secret: `sha256:${'x'.repeat(100)}`, generation: i + 1 },
     }))
@@ -220,13 +221,13 @@ describe('accounts and keys in etcd', { skip: missingEtcd }, () => {
     await member.start()
     await changes
     assert.ok(findAccount(await accounts.read(), 'user', 'two') !== undefined)
-    assert.equal((await gateway.range(keys.revoked)).count, 1)
+    assert.equal((await gateway.range(keys.revoked, PATIENT)).count, 1)
   })
 
   it('rotate the keys, which nobody can read without the key file', async (t) => {
     const { gateway, open, signing } = await setUp(t)
     const { after: rotated } = await signing.edit((found) => rotateKeys(found, NOW))
-    const [kv = assert.fail()] = (await gateway.range({ key: keys.signingKeys })).kvs
+    const [kv = assert.fail()] = (await gateway.range({ key: keys.signingKeys }, PATIENT)).kvs
     for (const { secret } of rotated) assert.ok(!kv.value.includes(secret))
     assert.deepEqual(await documentsOf(open()).signing.read(), rotated)
 
@@ -280,7 +281,7 @@ describe('accounts and keys in etcd', { skip: missingEtcd }, () => {
     assert.deepEqual([leases.size, new Set(leases.values()).size], [2, 1])
     // By the clock of this node the token has not expired yet.
     await until(() => gone === 2)
-    assert.deepEqual([there.has('a.1'), (await gateway.range(keys.revoked)).count], [true, 0])
+    assert.deepEqual([there.has('a.1'), (await gateway.range(keys.revoked, PATIENT)).count], [true, 0])
     // The lease is gone, too; another one is granted.
     await here.add('c.1', exp)
     await until(() => there.has('c.1'))

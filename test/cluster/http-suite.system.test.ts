@@ -9,7 +9,7 @@ const FEW = /^account-|^accounts|^configuration|^events|^history/
 
 describe('the tests of HTTP in short', () => {
   // As long as that of many tests.
-  const options = { skip: missingEtcd, timeout: 600_000 }
+  const options = { skip: missingEtcd, timeout: 1_800_000 }
   it('hold for records in etcd, but for what has a name here', options, async (t) => {
     const names = [...(await readHttpTests()).keys()].filter((name) => FEW.test(name))
     await runHttpTests(t, names, { passesMin: 100 })

@@ -11,7 +11,7 @@ import { eventually } from '../support/eventually.ts'
 import { executable, runExecutable } from '../support/executable.ts'
 import { createRandom } from '../support/random.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { missingEtcd, startEtcd } from './support/etcd.ts'
+import { missingEtcd, PATIENT, startEtcd } from './support/etcd.ts'
 import { startEtcdProxy } from './support/etcd-proxy.ts'
 
 const RECORDS = 4_000
@@ -44,7 +44,7 @@ describe('connbook restore --etcd', { skip: missingEtcd }, async () => {
       t.after(() => gateway.close())
       const keys = new ClusterKeys(prefix)
       const query = { ...keys.records, countOnly: true }
-      const count = async () => (await gateway.range(query, { attemptMs: 30_000 })).count
+      const count = async () => (await gateway.range(query, PATIENT)).count
       const proxy = await startEtcdProxy(t, urls[0] ?? '')
       const heldUp = Promise.withResolvers<void>()
       proxy.rewrite((called, body) => {

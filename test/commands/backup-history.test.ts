@@ -63,7 +63,7 @@ async function makeFolder(t: TestContext) {
   return { folder, told }
 }
 
-describe('a backup with a history', { timeout: 300_000 }, () => {
+describe('a backup with a history', () => {
   it('takes along what the history tells, which goes on after a restore', async (t) => {
     const { folder, told } = await makeFolder(t)
     const backup = join(await temporaryFolder(t), 'backup.json')

@@ -38,7 +38,7 @@ async function writeAccountsWithLongName(path: string, bytes: number): Promise<v
   await writeFile(path, [start, name, end])
 }
 
-describe('connbook backup', { timeout: 300_000 }, () => {
+describe('connbook backup', () => {
   it('leaves the old backup whole when the disk is full', async (t) => {
     const place = await temporaryFolder(t)
     const target = join(place, 'backup.json')

@@ -49,7 +49,7 @@ async function oldBackup(t: TestContext): Promise<{ place: string; target: strin
   return { place, target, old }
 }
 
-describe('connbook backup', { timeout: 300_000 }, () => {
+describe('connbook backup', () => {
   let before: Awaited<ReturnType<typeof photographState>>
   beforeEach(async () => {
     before = await photographState()

@@ -19,7 +19,7 @@ import { copyOf, makeUsedFolder } from './kept-state.ts'
 
 const used = await makeUsedFolder({ after })
 
-describe('connbook check', { timeout: 300_000 }, () => {
+describe('connbook check', () => {
   it('finds a folder sound while a server writes to it', async (t) => {
     const folder = await usedFolder(t)
     const server = await startExecutable(t, ['--data', folder])

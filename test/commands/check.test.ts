@@ -29,7 +29,7 @@ async function writeFolder(t: TestContext, image: FolderImage): Promise<string> 
   return folder
 }
 
-describe('connbook check', { timeout: 300_000 }, () => {
+describe('connbook check', () => {
   it('lists the content of a folder, and reports that it is sound', async () => {
     const { code, stdout, stderr } = await check(used.folder)
     assert.deepEqual([code, stderr], [0, ''])

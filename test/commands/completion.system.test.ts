@@ -115,7 +115,7 @@ async function putProgram(path: string, mode = 0o755) {
 
 const wasAsked = async (path: string) => (await ifPresent(readFile(`${path}.asked`))) !== undefined
 
-describe('connbook completion', { timeout: 300_000 }, () => {
+describe('connbook completion', () => {
   for (const [name, shell] of Object.entries(shells)) {
     const skip = !hasTerminals || shell.skip
     it(`gives ${name} exactly the name that was begun, and runs nothing of it`, { skip }, async (t) => {

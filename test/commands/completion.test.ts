@@ -11,7 +11,7 @@ import { draft } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { serveJson, serveOther } from './remote/other-server.ts'
 
-describe('connbook completion', { timeout: 300_000 }, () => {
+describe('connbook completion', () => {
   it('gives words for every place of a line, and nothing where it cannot tell', async () => {
     const complete = async (...words: string[]) => {
       const { code, stdout, stderr } = await runCommand(['complete', 'zsh', '--', ...words])

@@ -14,7 +14,7 @@ function exportTo(output: string) {
   return runCommand(['export', '--format', 'json', '--output', output, '--data', folder])
 }
 
-describe('the file of export --output', { timeout: 300_000 }, () => {
+describe('the file of export --output', () => {
   it('is never in the data folder, also not behind a link', async (t) => {
     const place = await temporaryFolder(t)
     await symlink(join(folder, 'accounts.json'), join(place, 'link'))

@@ -15,7 +15,7 @@ import { draft } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { makeUsedFolder } from './kept-state.ts'
 
-describe('connbook export', { timeout: 300_000 }, () => {
+describe('connbook export', () => {
   it('writes with --output to a pipe', async (t) => {
     const { folder, current } = await makeUsedFolder(t)
     const place = await temporaryFolder(t)

@@ -18,7 +18,7 @@ function runExport(args: readonly string[], data = folder, outputError?: 'ENOSPC
   return runCommand(['export', ...args, '--data', data], { outputError })
 }
 
-describe('connbook export', { timeout: 300_000 }, () => {
+describe('connbook export', () => {
   it('writes all records to standard output, and changes nothing', async () => {
     const before = await photograph(folder)
     const { code, stdout, stderr } = await runExport(['--format', 'json'])

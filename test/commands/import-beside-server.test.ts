@@ -51,7 +51,7 @@ async function inUseBy(t: TestContext, answer: RequestListener) {
   return folder
 }
 
-describe('connbook import beside a running server', { timeout: 300_000 }, () => {
+describe('connbook import beside a running server', () => {
   it('prints what it prints without a server', async (t) => {
     const { service, folder, names } = await setUp(t)
     assert.deepEqual(await names(), ['a', 'b'])

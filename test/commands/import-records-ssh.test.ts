@@ -9,7 +9,7 @@ import { usedFolder } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { faultsOf, homeWith } from './ssh-home.ts'
 
-describe('connbook import of a real SSH configuration', { timeout: 300_000 }, () => {
+describe('connbook import of a real SSH configuration', () => {
   it('gives hosts without a username the one of --user', async (t) => {
     const { config, environment } = await homeWith(t, { config: 'Host a\nHost b\n  User own\n' })
     const folder = await usedFolder(t)

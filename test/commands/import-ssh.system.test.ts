@@ -51,7 +51,7 @@ const notKept = [
 ]
 const aliases = ['web1', 'web2', 'bastion', 'jump', 'db1', 'db2', 'direct']
 
-describe('connbook import of a real SSH configuration', { timeout: 300_000 }, () => {
+describe('connbook import of a real SSH configuration', () => {
   for (const isRunning of [false, true]) {
     it(`${isRunning ? 'beside a server ' : ''}means the same to ssh, but for what is named`, {
       skip: missing('ssh'),

@@ -38,7 +38,7 @@ async function plainFolder(t: TestContext) {
   return folder
 }
 
-describe('connbook import beside a server', { timeout: 300_000 }, () => {
+describe('connbook import beside a server', () => {
   it('imports a large file, and no other caller fails meanwhile', async (t) => {
     const folder = await usedFolder(t)
     const server = await startExecutable(t, ['--data', folder])

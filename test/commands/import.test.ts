@@ -30,7 +30,7 @@ const names = async (folder: string) => (await stateIn(folder)).records.map(({ n
 const kept = used.current.records.map(({ name }) => name)
 const csv = `${HEADER}kept 2,host.example,2222,ops\nnew,new.example,22,ops\n`
 
-describe('connbook import', { timeout: 300_000 }, () => {
+describe('connbook import', () => {
   it('merges a file into the folder of a stopped server, and reports the changes', async (t) => {
     const { folder, file } = await setUp(t, 'records.csv', csv)
     const { code, stdout, stderr } = await runImport(folder, [file])

@@ -12,7 +12,7 @@ const hosts = [
 const LEFT_OUT =
   'connbook: Left out what cannot be expressed as ansible-json:\n  "a[1:2]" has a name with "[", where Ansible looks for a range\n'
 
-describe('connbook inventory', { timeout: 300_000 }, () => {
+describe('connbook inventory', () => {
   it('lists hosts with their variables and groups, from a server as from a folder', async (t) => {
     const { run, service } = await openServer(t, hosts)
     const there = await run(['inventory', '--list'])

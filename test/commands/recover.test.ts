@@ -29,7 +29,7 @@ async function damageAddOf(folder: string, name: string) {
   assert.notEqual(await readFile(path, 'utf8'), text)
 }
 
-describe('connbook recover', { timeout: 300_000 }, () => {
+describe('connbook recover', () => {
   it('says that a sound folder is sound, and changes nothing', async (t) => {
     const folder = await copyOf(used, t)
     const before = await contentsIn(folder)

@@ -14,7 +14,7 @@ import { photograph } from './photograph.ts'
 
 const used = await makeUsedFolder({ after })
 
-describe('connbook restore', { timeout: 300_000 }, () => {
+describe('connbook restore', () => {
   it('reads standard input, a process substitution, and a descriptor under a variable of Node', async (t) => {
     const cwd = await temporaryFolder(t)
     const input = gzipSync(await readFile(used.backup))

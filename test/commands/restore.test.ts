@@ -51,7 +51,7 @@ async function assertRestored(folder: string, finished: Finished, before: Record
   assert.deepEqual(await stateIn(folder), used.kept)
 }
 
-describe('connbook restore', { timeout: 300_000 }, () => {
+describe('connbook restore', () => {
   it('restores the records, ids, next id and accounts of the backup, and keeps the old files', async (t) => {
     const folder = await copyOf(used, t)
     const before = await contentsIn(folder)

@@ -39,7 +39,6 @@ async function assertOwned(folder: string) {
 }
 
 describe('root, in the folder of another account', {
-  timeout: 300_000,
   skip: process.getuid?.() === 0 ? false : 'only root can work for another account',
 }, () => {
   it('runs every command below a folder that the account cannot enter, and leaves it what is new', async (t) => {

@@ -25,7 +25,7 @@ import {
   write,
 } from './replaced-folder.ts'
 
-describe('the replacement of the files in a folder', { timeout: 300_000 }, () => {
+describe('the replacement of the files in a folder', () => {
   it('puts the new files in place, sets the old ones aside, and leaves the rest alone', async (t) => {
     const folder = await makeFolder(t)
     const aside = await replace(folder, createFailingFiles())

@@ -68,7 +68,7 @@ const damage = () => {
   throw new DamagedFileError('things.json', 0, 'the checksum differs', 'do this')
 }
 
-describe('a followed document', { timeout: 300_000 }, () => {
+describe('a followed document', () => {
   it('is applied once after a change, also after a change before the first look', async (t) => {
     const { look, change, takenUp } = await follow(t)
     await change(() => ['a', 'b'])

@@ -40,7 +40,7 @@ async function runWith(t: TestContext, failing: number, code: string) {
   }
 }
 
-describe('an error of any call for a file, at the start of a server', { timeout: 300_000 }, () => {
+describe('an error of any call for a file, at the start of a server', () => {
   for (const code of ['EACCES', 'ENOENT', 'EBADF'])
     it(`says what, why and what to do: ${code}`, async (t) => {
       const { calls } = await runWith(t, -1, code)

@@ -57,7 +57,7 @@ async function openJournal(t: TestContext) {
   return { journal, path, files, applied, stored, slow }
 }
 
-describe('a journal', { timeout: 300_000 }, () => {
+describe('a journal', () => {
   it('applies changes in the order of their revisions, across several frames', async (t) => {
     const { journal, applied, stored, files } = await openJournal(t)
     files.calls.length = 0

@@ -13,7 +13,7 @@ import { complaints } from '../support/systemd-analyze.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { readBlock } from './published.ts'
 
-describe('the unit in the chapter "export"', { timeout: 300_000 }, () => {
+describe('the unit in the chapter "export"', () => {
   const unit = readBlock('export', 'ini')
 
   it('is one that systemd takes', { skip: missing('systemd-analyze') }, async (t) => {

@@ -68,7 +68,7 @@ const replaced: Counts = { ...merged, removed: 1 }
 /** The server for requests that change nothing. */
 const { send: sendInVain, ask: askInVain, shown: shownBefore } = await setUp({ after })
 
-describe('POST /v1/import', { timeout: 300_000 }, () => {
+describe('POST /v1/import', () => {
   const rows = [draft('same', { port: 1 }), draft('other', { port: 2 }), draft('new', { port: 3 })]
   const bodies: Record<string, [type: string | undefined, body: string, query: string]> = {
     'CSV by its type': ['text/csv; charset=utf-8', csv, '?'],

@@ -210,7 +210,7 @@ function bytesOf({ headers, text }: Answer): string {
   return `${JSON.stringify(headers)} ${text}`
 }
 
-describe('a limited account', { timeout: 180_000 }, () => {
+describe('a limited account', () => {
   it('is expected at every route', () => {
     const all = routes.map(({ method, path }) => `${method} ${path}`)
     assert.deepEqual(Object.keys(table).sort(), all.sort())

@@ -33,7 +33,7 @@ async function open(t: TestContext) {
 const change = (service: Awaited<ReturnType<typeof open>>, query: string, body: object, headers = {}) =>
   service.ask('PATCH', `${path}?${query}`, { body, headers })
 
-describe('PATCH /configurations/?FILTERS', { timeout: 120_000 }, () => {
+describe('PATCH /configurations/?FILTERS', () => {
   it('changes all records that the filters keep, and no others', async (t) => {
     const opened = await open(t)
     const answer = await change(opened, 'label=env=prod', { port: 2222, labels: { env: 'live', note: 'x' } })
@@ -227,7 +227,7 @@ describe('PATCH /configurations/?FILTERS', { timeout: 120_000 }, () => {
   })
 })
 
-describe('DELETE /configurations/?FILTERS', { timeout: 120_000 }, () => {
+describe('DELETE /configurations/?FILTERS', () => {
   it('shows what it would remove, and removes all that the filters keep', async (t) => {
     const { ask, list } = await open(t)
     const before = await list()
@@ -252,7 +252,7 @@ describe('DELETE /configurations/?FILTERS', { timeout: 120_000 }, () => {
   })
 })
 
-describe('a change of many records', { timeout: 120_000 }, async () => {
+describe('a change of many records', async () => {
   const service = await start({ after })
   const ask = createClient(service.url, { Authorization: await service.bearer() })
   const labels = Object.fromEntries(Array.from({ length: 32 }, (_, i) => [`k${i}`, '']))

@@ -26,7 +26,7 @@ function requestOf(body: unknown) {
   return { request, leaver, held }
 }
 
-describe('a request that waits for a large import', { timeout: 300_000 }, () => {
+describe('a request that waits for a large import', () => {
   for (const [what, end, message] of [
     ['is given up when its client goes', ({ leaver }) => leaver.abort(new Error('gone')), 'gone'],
     [

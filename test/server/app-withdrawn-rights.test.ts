@@ -123,7 +123,7 @@ function assertRefused({ status, head, body }: RawAnswer, what: string, { kind }
   )
 }
 
-describe('a right that is withdrawn', { timeout: 300_000 }, async () => {
+describe('a right that is withdrawn', async () => {
   const path = await folderWithCallers()
   const files = createFailingFiles()
   const service = await start({ after }, { folder: path, files })

@@ -42,7 +42,7 @@ const claims: readonly Headers[] = [
   { 'Is-Owner': 'true', isOwner: 'true', 'Connbook-Command': 'http' },
 ]
 
-describe("the owner's socket", { timeout: 300_000 }, () => {
+describe("the owner's socket", () => {
   it('is a private file, and takes reads and changes without a credential', async (t) => {
     const service = await start(t)
     const { mode } = await lstat(ownerSocketPath(service.folder.path))

@@ -12,7 +12,7 @@ import { holdUp, systemError } from '../support/failing-files.ts'
 import { draft, names, openStore, someone } from '../support/store.ts'
 import { assertRestoredWhole, file, old, openFilled } from './imported.ts'
 
-describe('an import into a store', { timeout: 300_000 }, () => {
+describe('an import into a store', () => {
   it('adds new records, modifies those that differ, and leaves the rest', async (t) => {
     const { store } = await openFilled(t)
     const { added, modified, removed, unchanged } = await store.importAll(someone, file, 'merge')

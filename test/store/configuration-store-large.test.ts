@@ -49,7 +49,7 @@ function framesOf(store: ConfigurationStore): number {
   return Number([...(family?.samples() ?? [])][0]?.value)
 }
 
-describe('a large import', { timeout: 300_000 }, () => {
+describe('a large import', () => {
   it('shows the state before until it shows as a whole, in every order', async (t) => {
     const { store } = await openFilled(t)
     const before = { revision: store.revision, frames: framesOf(store) }

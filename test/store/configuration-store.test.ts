@@ -27,7 +27,7 @@ async function isPending(promise: Promise<unknown>): Promise<boolean> {
   return (await Promise.race([promise.catch(() => {}), turn])) === pending
 }
 
-describe('a configuration store', { timeout: 300_000 }, () => {
+describe('a configuration store', () => {
   it('keeps adds, modifications and removals over a restart', async (t) => {
     const { store, close, path } = await heldStore(t, ['a', '__proto__', 'c/%2f? ö'])
     await store.modify(someone, 'a', { port: 2222, hostname: '::1' })
@@ -119,7 +119,7 @@ describe('a configuration store', { timeout: 300_000 }, () => {
   })
 })
 
-describe('a pending change', { timeout: 300_000 }, () => {
+describe('a pending change', () => {
   it('is not visible until it is durable', async (t) => {
     const { store, holdDisk } = await heldStore(t, ['changed', 'removed'])
     const seen = () => [
@@ -309,7 +309,7 @@ describe('a pending change', { timeout: 300_000 }, () => {
   })
 })
 
-describe('a listener to durable changes', { timeout: 300_000 }, () => {
+describe('a listener to durable changes', () => {
   it('is notified of each once, in order, when the change is readable and before its caller is answered', async (t) => {
     const { store, holdDisk } = await heldStore(t, ['before'])
     const heard: unknown[] = []

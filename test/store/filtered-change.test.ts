@@ -40,7 +40,7 @@ for (const [how, updatesAtOnceMax] of [
   ['at once', 1_000],
   ['in slices', 1],
 ] as const) {
-  describe(`a change of what a filter keeps, made ${how}`, { timeout: 120_000 }, () => {
+  describe(`a change of what a filter keeps, made ${how}`, () => {
     const open = async (t: TestContext, ...stored: string[]) => {
       const folder = await temporaryFolder(t)
       const files = createFailingFiles()

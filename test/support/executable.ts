@@ -14,7 +14,7 @@ refuseToRun(staleBuild(root))
 export const executable = join(root, 'dist/connbook')
 
 /** A command that turns out to be a server would never end. */
-const RUN_TIMEOUT_MS = 60_000
+const RUN_TIMEOUT_MS = 300_000
 
 /** A server that runs as its own process. */
 export interface RunningServer {

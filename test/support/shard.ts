@@ -8,7 +8,7 @@ const { createHook } = asyncHooks
 asyncHooks.createHook = (options) => createHook({ ...options, trackPromises: false })
 
 /** Stops a test that hangs; it judges none. */
-const TEST_MS_MAX = 120_000
+const TEST_MS_MAX = 900_000
 
 const [share = '', pattern = ''] = process.argv.slice(2)
 const [index = 1, total = 1] = share.split('/').map(Number)

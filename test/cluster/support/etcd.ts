@@ -13,6 +13,9 @@ export type { EtcdMember } from './member.ts'
 /** Why there is no etcd, for the `skip` of a test, or false. */
 export const missingEtcd = missing('etcd')
 
+/** For the calls of a test itself: on a busy machine etcd may take long. */
+export const PATIENT = { attemptMs: 30_000 }
+
 /** What a member keeps ready for its log and its database. */
 const MEMBER_BYTES = 160 * 1024 * 1024
 

@@ -20,15 +20,12 @@ import {
 } from '../../../src/cluster/messages.ts'
 import { makeCertificate } from '../../support/certificate.ts'
 import { eventually } from '../../support/eventually.ts'
-import { type EtcdCluster, startEtcd } from './etcd.ts'
+import { type EtcdCluster, PATIENT, startEtcd } from './etcd.ts'
 import { asUser, expiringTokens, logInToEtcd, requireLogin, rootUser } from './etcd-login.ts'
 import { makeEtcdCertificates, noOpenSsl } from './etcd-tls.ts'
 import type { EtcdVersion } from './newer-etcd.ts'
 
 const login = { user: 'connbook', password: 'secret' }
-
-/** On a busy machine anything may take long. */
-const PATIENT = { attemptMs: 20_000 }
 
 /** A gateway that waits for a slow etcd, and repeats a login or the beginning of a watch for which it does not wait. */
 function open(t: TestContext, { urls }: Pick<EtcdCluster, 'urls'>, options: Partial<GatewayOptions> = {}) {

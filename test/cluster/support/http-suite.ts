@@ -10,7 +10,7 @@ import { startEtcd } from './etcd.ts'
 const root = join(import.meta.dirname, '../../..')
 const FOLDER = 'test/resources'
 /** Stops a test that hangs; it judges none. */
-const TEST_MS_MAX = 60_000
+const TEST_MS_MAX = 300_000
 
 /** Names of tests of what a cluster cannot do, or does in another way. */
 export const leftOut = {

@@ -24,7 +24,7 @@ async function setUp(t: TestContext) {
   return { ...server, home, run }
 }
 
-describe('the commands for accounts with --server', { timeout: 300_000 }, () => {
+describe('the commands for accounts with --server', () => {
   it('add, change and remove a user, and list', async (t) => {
     const { run, url, ask, folder } = await setUp(t)
     const done = (stderr: string) => ({ code: 0, stdout: '', stderr: `${stderr} at ${url}\n` })

@@ -8,7 +8,7 @@ import { serveOther } from './other-server.ts'
 
 const fields = ['--hostname', 'db1.example', '--port', '5432', '--username', 'app']
 
-describe('connbook add', { timeout: 300_000 }, () => {
+describe('connbook add', () => {
   it('adds a record, and names the server on standard error', async (t) => {
     const { run, ask, service } = await openServer(t)
     const labels = ['--label', 'env=prod', '--label', 'group=db']

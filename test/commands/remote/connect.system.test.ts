@@ -9,7 +9,7 @@ import { asPlainAccount, giveToPlainAccount } from '../../support/plain-account.
 import { firstStartEnvironment } from '../../support/service.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-describe('connbook beside its server', { timeout: 300_000 }, () => {
+describe('connbook beside its server', () => {
   it('calls the server of ./data without a login, and says when that has died', async (t) => {
     const cwd = await temporaryFolder(t)
     await mkdir(join(cwd, 'data'))

@@ -69,7 +69,7 @@ async function openEcho(t: TestContext) {
   return { url, seen }
 }
 
-describe('which server is called', { timeout: 300_000 }, () => {
+describe('which server is called', () => {
   it('is the first that is given of flags, variables, the login and the default', async (t) => {
     const { environment } = await openHome(t)
     const none = await temporaryFolder(t)
@@ -258,7 +258,7 @@ describe('which server is called', { timeout: 300_000 }, () => {
   })
 })
 
-describe('who calls', { timeout: 300_000 }, () => {
+describe('who calls', () => {
   it('is the first that is given of token, client and login', async (t) => {
     const { url, seen } = await openEcho(t)
     const { environment, run } = await openHome(t, { CONNBOOK_SERVER: url })
@@ -381,7 +381,7 @@ describe('who calls', { timeout: 300_000 }, () => {
   })
 })
 
-describe('the way to a server', { timeout: 300_000 }, () => {
+describe('the way to a server', () => {
   it('is not taken with a credential over plain HTTP, except with --plain', async (t) => {
     const { url, seen } = await openEcho(t)
     // This machine, and yet no address of the loopback interface.

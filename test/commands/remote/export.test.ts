@@ -11,7 +11,7 @@ import { serveOther } from './other-server.ts'
 /** ssh would take it for several patterns. */
 const spaced = { ...web1, name: 'a b' }
 
-describe('connbook export --server', { timeout: 300_000 }, () => {
+describe('connbook export --server', () => {
   it('writes what the same folder gives, in every format', async (t) => {
     const { run, service } = await openServer(t, [web1, { ...db1, labels: { env: 'é\u202e' } }])
     const data = ['--data', service.folder.path]

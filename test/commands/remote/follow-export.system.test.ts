@@ -80,7 +80,7 @@ function processesWith(word: string): string[] {
   })
 }
 
-describe('connbook export --follow as a process', { timeout: 300_000 }, () => {
+describe('connbook export --follow as a process', () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     it(`ends with 0 at ${signal}, also while nothing answers`, async (t) => {
       const server = await serve(t)

@@ -66,7 +66,7 @@ async function serverOf(service: Pick<TestService, 'url' | 'bearer'>) {
   return { folder: undefined, connect: async () => client }
 }
 
-describe('connbook export --follow', { timeout: 300_000 }, () => {
+describe('connbook export --follow', () => {
   it('writes the file, and again after a change of what is in it', async (t) => {
     const { service, ask } = await openServer(t, [web1, db1])
     const followed = await follow(t, await serverOf(service), { ...asCsv, query: 'label=env=prod' })

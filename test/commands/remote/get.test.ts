@@ -5,7 +5,7 @@ import { describe, it } from 'node:test'
 import { db1, openHome, openServer, web1 } from './client-home.ts'
 import { serveJson } from './other-server.ts'
 
-describe('connbook get', { timeout: 300_000 }, () => {
+describe('connbook get', () => {
   it('shows a record on one line in a pipe, and on a terminal a value a line', async (t) => {
     const { run, see } = await openServer(t, [db1])
     assert.deepEqual(await run(['get', 'db1']), {

@@ -7,7 +7,7 @@ import { db1, openHome, openServer, openServerOfHosts, web1 } from './client-hom
 
 const web2 = { ...web1, name: 'web2' }
 
-describe('commands that take names', { timeout: 300_000 }, () => {
+describe('commands that take names', () => {
   it('get shows each of them, in each form', async (t) => {
     const { run, see } = await openServer(t, [web1, db1])
     assert.equal(

@@ -7,7 +7,7 @@ import { serveJson } from './other-server.ts'
 
 const TIME = String.raw`\d{4}-\d\d-\d\dT[\d:.]+Z`
 
-describe('connbook history', { timeout: 300_000 }, () => {
+describe('connbook history', () => {
   it('shows what happened to a record, newest first', async (t) => {
     const { run, see } = await openServer(t, [web1])
     await run(['set', 'web1', '--port', '23'])

@@ -12,7 +12,7 @@ import { serveOther } from './other-server.ts'
 const HEADER = 'name,hostname,port,username\n'
 const csv = ['import', '-', '--format', 'csv']
 
-describe('connbook import --server', { timeout: 300_000 }, () => {
+describe('connbook import --server', () => {
   it('sends the file, and names the server', async (t) => {
     const { run, ask, service } = await openServer(t, [web1])
     const input = `${HEADER}a,a.example,22,ops\n`

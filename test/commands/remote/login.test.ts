@@ -17,7 +17,7 @@ async function keptCookie(environment: NodeJS.ProcessEnv): Promise<string> {
   return login?.cookie ?? assert.fail('there is no login')
 }
 
-describe('connbook login', { timeout: 300_000 }, () => {
+describe('connbook login', () => {
   it('keeps the session for the commands that follow, and not the password', async (t) => {
     const { service } = await openServer(t, [web1])
     const { run, sessions } = await openHome(t)
@@ -106,7 +106,7 @@ describe('connbook login', { timeout: 300_000 }, () => {
   })
 })
 
-describe('connbook logout', { timeout: 300_000 }, () => {
+describe('connbook logout', () => {
   it('ends the session here and at the server', async (t) => {
     const { service } = await openServer(t)
     const { run, environment } = await openHome(t)
@@ -168,7 +168,7 @@ describe('connbook logout', { timeout: 300_000 }, () => {
   })
 })
 
-describe('connbook whoami', { timeout: 300_000 }, () => {
+describe('connbook whoami', () => {
   it('shows server, account, what it may do, and until when', async (t) => {
     const { run, see, service } = await openServer(t)
     const { code, stdout, stderr } = await run(['whoami'])

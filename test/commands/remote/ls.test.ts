@@ -9,7 +9,7 @@ import { serveJson } from './other-server.ts'
 /** A record whose texts turn the direction of what follows, or control a terminal. */
 const turned = { name: 'a\u202eb', hostname: 'h', port: 1, username: 'u\u200f', labels: { env: '\u2066x' } }
 
-describe('connbook ls', { timeout: 300_000 }, () => {
+describe('connbook ls', () => {
   it('prints tab-separated lines without a heading in a pipe, and a table on a terminal', async (t) => {
     const { run, see } = await openServer(t, [web1, db1])
     assert.deepEqual(await run(['ls']), {

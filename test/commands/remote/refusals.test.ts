@@ -33,7 +33,7 @@ async function callAll(t: TestContext, url: string) {
   return ended
 }
 
-describe('what a server refuses', { timeout: 300_000 }, () => {
+describe('what a server refuses', () => {
   const codes: [status: number, type: string, code: number][] = [
     [400, 'invalid_input', 2],
     [401, 'wrong_credentials', 5],
@@ -106,7 +106,7 @@ describe('what a server refuses', { timeout: 300_000 }, () => {
   })
 })
 
-describe('a server that is no connbook', { timeout: 300_000 }, () => {
+describe('a server that is no connbook', () => {
   const html = '<!DOCTYPE html><title>Router</title>'
   const bodies: [what: string, status: number, body: string][] = [
     ['a page', 200, html],
@@ -191,7 +191,7 @@ describe('a server that is no connbook', { timeout: 300_000 }, () => {
   })
 })
 
-describe('a server that is not there', { timeout: 300_000 }, () => {
+describe('a server that is not there', () => {
   it('is told in one line, with exit code 6', async (t) => {
     const service = await start(t)
     await service.stop()

@@ -18,7 +18,7 @@ async function open(t: TestContext, records: readonly object[] = [web1, db1]) {
   return { ...server, record, change }
 }
 
-describe('connbook revert', { timeout: 300_000 }, () => {
+describe('connbook revert', () => {
   it('undoes the last change, and so many changes, with labels and the name', async (t) => {
     const { run, record, change, service } = await open(t)
     await change('db1', { port: 5433, labels: { env: 'test', team: 'a' } })

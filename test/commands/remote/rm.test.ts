@@ -6,7 +6,7 @@ import { namesIn } from '../../support/http-client.ts'
 import { db1, openHome, openServer, web1 } from './client-home.ts'
 import { problemOf, serveOther } from './other-server.ts'
 
-describe('connbook rm', { timeout: 300_000 }, () => {
+describe('connbook rm', () => {
   it('deletes several, one after the other', async (t) => {
     const { run, ask, service } = await openServer(t, [web1, db1, { ...web1, name: 'web2' }])
     const told = ['web1', 'db1'].map((name) => `Deleted "${name}" at ${service.url}\n`)

@@ -7,7 +7,7 @@ import { db1, openHome, openServer, web1 } from './client-home.ts'
 
 const fields = ['--hostname', '192.0.2.10', '--port', '22', '--username', 'deploy']
 
-describe('connbook set', { timeout: 300_000 }, () => {
+describe('connbook set', () => {
   it('changes what is given, and leaves the rest', async (t) => {
     const { run, ask, service } = await openServer(t, [db1])
     const flags = ['--port', '1', '--name', 'db2', '--label', 'a=b', '--no-label', 'env']

@@ -11,7 +11,7 @@ import { openServer } from './client-home.ts'
 import { serveJson } from './other-server.ts'
 import { linesUntil, noSshServer, startSshServer } from './ssh-server.ts'
 
-describe('connbook ssh to a real host', { skip: noSshServer, timeout: 300_000 }, async () => {
+describe('connbook ssh to a real host', { skip: noSshServer }, async () => {
   const host = await startSshServer({ after })
   const { port, username } = host
   const own = { name: 'own', hostname: '127.0.0.1', port, username }

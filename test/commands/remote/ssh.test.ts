@@ -13,7 +13,7 @@ async function printOf(t: TestContext, record: object, isTerminal = false) {
   return run(['ssh', '--print', 'web1'], { isTerminal })
 }
 
-describe('connbook ssh', { timeout: 300_000 }, () => {
+describe('connbook ssh', () => {
   it('prints the command line for a record, with what follows the name', async (t) => {
     const labels = { 'ssh.proxyjump': 'ops@jump.example:2222,b', 'ssh.identityfile': '~/keys/a b', env: 'x' }
     const { run } = await openServer(t, [

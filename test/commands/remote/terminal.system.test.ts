@@ -17,7 +17,7 @@ function isFollowed({ ask }: CalledServer) {
   )
 }
 
-describe('the commands of a client at a terminal', { skip: !hasTerminals, timeout: 300_000 }, () => {
+describe('the commands of a client at a terminal', { skip: !hasTerminals }, () => {
   it('ask for user and password of a login, and do not show the password', async (t) => {
     const { service } = await openServer(t)
     const { environment, run } = await openHome(t)

@@ -45,7 +45,7 @@ function eventOf(id: string, event: string, configuration: object, before?: obje
 const goingOn = 'connbook: the server has ended the stream; going on in a moment\n'
 const refused = 'connbook: The token is not valid\n'
 
-describe('connbook watch', { timeout: 300_000 }, () => {
+describe('connbook watch', () => {
   it('prints a line for each change, and goes on where a stream broke', async (t) => {
     const streams = [
       eventOf('e1', 'added', first) + eventOf('e2', 'modified', other, first).slice(0, -2),

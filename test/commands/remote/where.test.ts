@@ -20,7 +20,7 @@ async function open(t: TestContext) {
   return { ...server, tag, ports }
 }
 
-describe('connbook set --where', { timeout: 300_000 }, () => {
+describe('connbook set --where', () => {
   const args = ['set', '--where', 'label=env=staging&prefix=st', '--port', '2222', '--label', 'team=web ops']
 
   it('shows with --dry-run what would change, and changes nothing', async (t) => {
@@ -182,7 +182,7 @@ describe('connbook set --where', { timeout: 300_000 }, () => {
   })
 })
 
-describe('connbook set --where and rm --where with --save', { timeout: 300_000 }, () => {
+describe('connbook set --where and rm --where with --save', () => {
   it('keep the records as they were, for an import', async (t) => {
     const { run, ask, ports, service } = await open(t)
     await ask('PATCH', '/configurations/st2', { body: { labels: { env: null } } })
@@ -290,7 +290,7 @@ describe('connbook set --where and rm --where with --save', { timeout: 300_000 }
   })
 })
 
-describe('connbook rm --where', { timeout: 300_000 }, () => {
+describe('connbook rm --where', () => {
   it('shows, asks, and deletes', async (t) => {
     const { run, ask, service } = await open(t)
     const args = ['rm', '--where', 'label=env=staging&port=22']
@@ -309,7 +309,7 @@ describe('connbook rm --where', { timeout: 300_000 }, () => {
   })
 })
 
-describe('connbook ls --where', { timeout: 300_000 }, () => {
+describe('connbook ls --where', () => {
   it('lists what a query keeps, in its order, together with other filters', async (t) => {
     const { run } = await open(t)
     const names = async (...args: string[]) => (await run(['ls', '--names', ...args])).stdout

@@ -22,7 +22,7 @@ async function failingStore(t: TestContext) {
   return { ...opened, folder, files, journalPath, readJournal: () => readFile(journalPath, 'utf8') }
 }
 
-describe('a full disk', { timeout: 300_000 }, () => {
+describe('a full disk', () => {
   for (const code of ['ENOSPC', 'EDQUOT', 'EFBIG']) {
     it(`(${code}) makes the store refuse the change, leave no part of it, and accept the next`, async (t) => {
       const { store, files, folder, log, readJournal, close } = await failingStore(t)
@@ -77,7 +77,7 @@ describe('a full disk', { timeout: 300_000 }, () => {
   })
 })
 
-describe('a disk that writes less than asked', { timeout: 300_000 }, () => {
+describe('a disk that writes less than asked', () => {
   for (const writeBytesMax of [1, 2, 3, 5, 7]) {
     it(`by ${writeBytesMax} bytes at a time gets all of them`, async (t) => {
       const { store, files, folder, close } = await failingStore(t)
@@ -89,7 +89,7 @@ describe('a disk that writes less than asked', { timeout: 300_000 }, () => {
   }
 })
 
-describe('a failed datasync', { timeout: 300_000 }, () => {
+describe('a failed datasync', () => {
   it('makes the store refuse what it covers, never sync that file again, and continue in a new one', async (t) => {
     const { store, files, folder, log, journalPath, close } = await failingStore(t)
     failOn(files, 'datasync', '/journal.jsonl', 'EIO')

@@ -68,7 +68,7 @@ async function openGrown(
   return { ...opened, folder, compacted: () => until(isOver) }
 }
 
-describe('compaction', { timeout: 300_000 }, () => {
+describe('compaction', () => {
   it('begins when the journal has grown, and leaves a snapshot and a short journal', async (t) => {
     const long = recordsWith(LONG_RECORDS, '\u{1f5c4}'.repeat(245))
     const longNames = long.map((record) => record.name)

@@ -44,7 +44,7 @@ async function reopened(t: TestContext, folder: string) {
   return { found, hasLabels }
 }
 
-describe('a folder with labels', { timeout: 300_000 }, () => {
+describe('a folder with labels', () => {
   it('has the versions of before until the first label', async (t) => {
     const { folder, add, close } = await openFolder(t, { snapshotBytesMin: 1 })
     await add('a')

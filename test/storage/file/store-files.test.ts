@@ -42,7 +42,7 @@ function countOpenFiles() {
   }
 }
 
-describe('reading a store beside its server', { timeout: 300_000 }, () => {
+describe('reading a store beside its server', () => {
   it('returns the durable state at each moment of a compaction, and changes nothing', async (t) => {
     const folder = await temporaryFolder(t)
     const root = await temporaryFolder(t)
