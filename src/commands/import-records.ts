@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 import type { CommandContext } from '../command-line/command.ts'
 import { createProgress, type Progress } from '../command-line/progress.ts'
 import { InvalidInputError } from '../errors.ts'
-import { createImportReader, type ReadForm } from '../exchange/import-reader.ts'
+import { ImportReader, type ReadForm } from '../exchange/import-reader.ts'
 import { flatSshConfiguration } from '../exchange/ssh-config-format.ts'
 import { type LocatedFault, type SourceLocation, SshConfiguration } from '../exchange/ssh-configuration.ts'
 import { type ResolvedHost, resolveHosts } from '../exchange/ssh-resolved.ts'
@@ -46,7 +46,7 @@ export async function readRecords(
       const hosts = await readSshHosts(order, context, progress)
       return takeHosts(hosts, take)
     }
-    const reader = createImportReader(format, FAULTS_MAX, { options: order.options })
+    const reader = new ImportReader(format, FAULTS_MAX, { options: order.options })
     await readInput(source, context, (piece, share) => {
       take?.(piece)
       reader.read(piece)

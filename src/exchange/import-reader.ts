@@ -11,7 +11,14 @@ import { type ImportEncoding, ImportTextDecoder } from './import-text.ts'
 import { createJsonlReader, createJsonReader } from './json-rows.ts'
 import { parseRow } from './parsed-row.ts'
 import { createPgServiceReader } from './pg-service-rows.ts'
-import { type ImportWarning, LINES_LISTED_MAX, type ReadColumn, type Row, type RowReader } from './row.ts'
+import {
+  type ImportWarning,
+  LINES_LISTED_MAX,
+  type ReadColumn,
+  type RecordRow,
+  type Row,
+  type RowReader,
+} from './row.ts'
 import { createSshConfigReader } from './ssh-config-rows.ts'
 
 export const rowReaders = {
@@ -48,127 +55,138 @@ export interface ReadForm {
   readonly first: readonly NewConfiguration[]
 }
 
-/** Reads records from a file in pieces. */
-export interface ImportReader {
-  /** @throws {InvalidInputError} as `ImportTextDecoder.decode` does; then nothing more can be read. */
-  read(bytes: Uint8Array): void
-  /** Throws as `read` does. */
-  end(): ImportedRecords
-  /** As `end`, in slices. */
-  finish(): LongWork<ImportedRecords>
-}
-
 const MEBIBYTE = 1024 * 1024
 export const WARNINGS_MAX = 100
 export const FIRST_RECORDS = 5
 
-/**
- * @param faultsMax How many faults are kept; the rest is only counted.
- * @param memoryMax Bytes that all that is made of the rows may take.
- */
-export function createImportReader(
-  format: ImportFormatName,
-  faultsMax: number,
-  { rowsMax = IMPORT_ROWS_MAX, memoryMax = Number.POSITIVE_INFINITY, options = noImportOptions } = {},
-): ImportReader {
-  const reader: RowReader = rowReaders[format](options)
-  const decoder = new ImportTextDecoder()
-  const lines = new Map<string, number>()
-  const drafts: ImportedConfiguration[] = []
-  const faults = new KeptFaults(faultsMax)
-  let firstEmpty: number | undefined
-  let emptyCount = 0
-  let rows = 0
-  let memory = 0
-  let isOver = false
-  let hasLines = false
+/** Reads records from a file in pieces. */
+export class ImportReader {
+  readonly #reader: RowReader
+  readonly #rowsMax: number
+  readonly #memoryMax: number
+  readonly #decoder = new ImportTextDecoder()
+  /** Where the names that have been read are. */
+  readonly #lines = new Map<string, number>()
+  readonly #drafts: ImportedConfiguration[] = []
+  readonly #faults: KeptFaults
+  #firstEmpty: number | undefined
+  #emptyCount = 0
+  #rows = 0
+  /** Estimated bytes of what has been made of the rows. */
+  #memory = 0
+  /** Whether a limit was exceeded: then nothing more is read. */
+  #isOver = false
+  #hasLines = false
 
-  const addFault = (fault: Fault) => faults.add(fault)
-  const takeRow = (row: Row) => {
-    if (isOver) return
-    rows += 1
-    hasLines ||= 'line' in row && row.line !== undefined
-    if (rows > rowsMax) {
-      const detail = `has more than ${rowsMax} rows; nothing behind them was read; make it several files`
-      return endAt(row, detail)
+  /**
+   * @param faultsMax How many faults are kept; the rest is only counted.
+   * @param memoryMax Bytes that all that is made of the rows may take.
+   */
+  constructor(
+    format: ImportFormatName,
+    faultsMax: number,
+    { rowsMax = IMPORT_ROWS_MAX, memoryMax = Number.POSITIVE_INFINITY, options = noImportOptions } = {},
+  ) {
+    this.#reader = rowReaders[format](options)
+    this.#faults = new KeptFaults(faultsMax)
+    this.#rowsMax = rowsMax
+    this.#memoryMax = memoryMax
+  }
+
+  /** @throws {InvalidInputError} as `ImportTextDecoder.decode` does; then nothing more can be read. */
+  read(bytes: Uint8Array): void {
+    if (this.#isOver) return
+    for (const row of this.#reader.read(this.#decoder.decode(bytes))) this.#takeRow(row)
+    if (!this.#isOver) this.#addMemory({}, 0)
+  }
+
+  /** Throws as `read` does. */
+  end(): ImportedRecords {
+    return runAtOnce(this.finish())
+  }
+
+  /** As `end`, in slices. */
+  *finish(): LongWork<ImportedRecords> {
+    if (this.#isOver) return this.#result()
+    for (const row of this.#reader.read(this.#decoder.end())) this.#takeRow(row)
+    for (const row of this.#reader.end()) {
+      if (row === undefined) yield
+      else this.#takeRow(row)
+      if (this.#isOver) break
     }
-    if ('leftOut' in row) {
-      if (row.leftOut === 'empty') {
-        emptyCount += 1
-        firstEmpty ??= row.line
-      }
-      return
-    }
-    if ('fault' in row) {
-      faults.add({ ...placeOf(row), ...row.fault }, row.fault.name === undefined)
-      return count(row, IMPORT_ROW_MEMORY_BYTES)
-    }
+    return this.#result()
+  }
+
+  #takeRow(row: Row): void {
+    if (this.#isOver) return
+    this.#rows += 1
+    this.#hasLines ||= 'line' in row && row.line !== undefined
+    if (this.#rows > this.#rowsMax) {
+      const detail = `has more than ${this.#rowsMax} rows; nothing behind them was read; make it several files`
+      this.#endAt(row, detail)
+    } else if ('leftOut' in row) {
+      if (row.leftOut !== 'empty') return
+      this.#emptyCount += 1
+      this.#firstEmpty ??= row.line
+    } else if ('fault' in row) {
+      this.#faults.add({ ...placeOf(row), ...row.fault }, row.fault.name === undefined)
+      this.#addMemory(row, IMPORT_ROW_MEMORY_BYTES)
+    } else this.#takeRecord(row)
+  }
+
+  #takeRecord(row: RecordRow): void {
     const { fields, labelsPatch, lines: linesOfFields = {}, faults: found = [] } = row
     const name = typeof fields.name === 'string' ? fields.name : ''
-    const before = lines.get(name)
+    const before = this.#lines.get(name)
     const isNameSound = checkText(name, NAME_CHARACTERS_MAX) === undefined
     const place = isNameSound ? { ...placeOf(row), name } : placeOf(row)
     if (before !== undefined)
-      addFault({ ...place, field: 'name', detail: `is the same as on line ${before}` })
-    else if (name !== '') lines.set(name, row.line ?? 1)
-    for (const { isShared, ...fault } of found) faults.add({ ...place, ...fault }, isShared)
+      this.#faults.add({ ...place, field: 'name', detail: `is the same as on line ${before}` })
+    else if (name !== '') this.#lines.set(name, row.line ?? 1)
+    for (const { isShared, ...fault } of found) this.#faults.add({ ...place, ...fault }, isShared)
     const draft = parseRow(place, fields, labelsPatch, (fault) => {
       if (found.some(({ field }) => field === fault.field)) return
       const line = Object.hasOwn(linesOfFields, fault.field) ? linesOfFields[fault.field] : undefined
-      addFault(line === undefined ? fault : { ...fault, line })
+      this.#faults.add(line === undefined ? fault : { ...fault, line })
     })
-    if (draft !== undefined && found.length === 0 && before === undefined) drafts.push(draft)
+    if (draft !== undefined && found.length === 0 && before === undefined) this.#drafts.push(draft)
     // A faulty row leaves only its name in memory.
-    count(row, draft === undefined ? IMPORT_ROW_MEMORY_BYTES + 2 * name.length : importRowMemory(draft))
+    const bytes = draft === undefined ? IMPORT_ROW_MEMORY_BYTES + 2 * name.length : importRowMemory(draft)
+    this.#addMemory(row, bytes)
   }
-  const count = (row: Pick<Row, 'line'>, bytes: number) => {
-    memory += bytes
-    if (memory + (reader.bytes ?? 0) <= memoryMax) return
-    const has = (memoryMax / MEBIBYTE).toFixed(1)
-    endAt(
+
+  /** Counts what has been made of a row, and ends the reading when that takes too much. */
+  #addMemory(row: Pick<Row, 'line'>, bytes: number): void {
+    this.#memory += bytes
+    if (this.#memory + (this.#reader.bytes ?? 0) <= this.#memoryMax) return
+    const has = (this.#memoryMax / MEBIBYTE).toFixed(1)
+    this.#endAt(
       row,
       `needs more than ${has} MiB of memory up to this row; nothing behind it was read; make it several files, or give connbook more memory`,
     )
   }
-  const endAt = (row: Pick<Row, 'line'>, detail: string) => {
-    isOver = true
-    addFault({ ...placeOf(row), field: 'document', detail })
+
+  #endAt(row: Pick<Row, 'line'>, detail: string): void {
+    this.#isOver = true
+    this.#faults.add({ ...placeOf(row), field: 'document', detail })
   }
-  const result = (): ImportedRecords => {
-    const { separator, columns } = reader
+
+  #result(): ImportedRecords {
+    const { separator, columns, warnings = [] } = this.#reader
+    const lines = this.#hasLines ? this.#lines : undefined
     return {
-      drafts,
-      faults: faults.list(),
-      faultCount: faults.count,
-      lineOf: (name) => (hasLines ? lines.get(name) : undefined),
-      warnings: [...(reader.warnings ?? []), ...warningsOf(emptyCount, firstEmpty)].slice(0, WARNINGS_MAX),
+      drafts: this.#drafts,
+      faults: this.#faults.list(),
+      faultCount: this.#faults.count,
+      lineOf: (name) => lines?.get(name),
+      warnings: [...warnings, ...warningsOf(this.#emptyCount, this.#firstEmpty)].slice(0, WARNINGS_MAX),
       read: {
-        encoding: decoder.encoding ?? 'utf-8',
+        encoding: this.#decoder.encoding ?? 'utf-8',
         ...(separator === undefined ? {} : { separator }),
         ...(columns === undefined ? {} : { columns }),
-        first: drafts.slice(0, FIRST_RECORDS).map(withoutPatch),
+        first: this.#drafts.slice(0, FIRST_RECORDS).map(withoutPatch),
       },
     }
-  }
-  return {
-    read(bytes) {
-      if (isOver) return
-      for (const row of reader.read(decoder.decode(bytes))) takeRow(row)
-      if (!isOver) count({}, 0)
-    },
-    end() {
-      return runAtOnce(this.finish())
-    },
-    *finish() {
-      if (isOver) return result()
-      for (const row of reader.read(decoder.end())) takeRow(row)
-      for (const row of reader.end()) {
-        if (row === undefined) yield
-        else takeRow(row)
-        if (isOver) break
-      }
-      return result()
-    },
   }
 }
 

@@ -4,7 +4,7 @@ import type { LabelsPatch } from '../store/labels.ts'
 /** A record as the file has it, or its fault; `line` is its first. */
 export type Row = RecordRow | FaultyRow | LeftOutRow
 
-interface RecordRow {
+export interface RecordRow {
   /** Absent where the form has no lines of its own. */
   readonly line?: number
   readonly fields: Record<string, unknown>

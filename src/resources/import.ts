@@ -12,9 +12,8 @@ import {
 } from '../exchange/import-options.ts'
 import {
   countFaults,
-  createImportReader,
   type ImportFormatName,
-  type ImportReader,
+  ImportReader,
   importFormatNames,
 } from '../exchange/import-reader.ts'
 import { conditionIn } from '../http/header-fields.ts'
@@ -239,7 +238,7 @@ async function readRecords(
   let reader: ImportReader | undefined
   let isOneLine = true
   const begin = () => {
-    reader ??= createImportReader(formatOf(request, given), FAULTS_MAX, { memoryMax, options })
+    reader ??= new ImportReader(formatOf(request, given), FAULTS_MAX, { memoryMax, options })
     return reader
   }
   await request.readPieces(bytesMax, (piece) => {

@@ -2,7 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type ImportOptions, noImportOptions } from '../../src/exchange/import-options.ts'
-import { createImportReader } from '../../src/exchange/import-reader.ts'
+import { ImportReader } from '../../src/exchange/import-reader.ts'
 import { draftsOf, read } from './read-text.ts'
 
 const asLabels: ImportOptions = { ...noImportOptions, extra: 'labels' }
@@ -254,7 +254,7 @@ describe('a hostile inventory', () => {
 
   it('is read until what is kept of it takes the memory that it may have', () => {
     const hosts = Array.from({ length: 20_000 }, (_, i) => `h${i}`)
-    const reader = createImportReader('ansible', 100, { memoryMax: 1024 * 1024 })
+    const reader = new ImportReader('ansible', 100, { memoryMax: 1024 * 1024 })
     const bytes = Buffer.from(JSON.stringify({ a: { hosts } }))
     for (let at = 0; at < bytes.length; at += 4096) reader.read(bytes.subarray(at, at + 4096))
     const { drafts, faults } = reader.end()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { ImportOptions } from '../../src/exchange/import-options.ts'
-import { createImportReader, type ImportFormatName } from '../../src/exchange/import-reader.ts'
+import { type ImportFormatName, ImportReader } from '../../src/exchange/import-reader.ts'
 
 /** Reads bytes in pieces of the given length. */
 export function read(
@@ -12,7 +12,7 @@ export function read(
   options?: ImportOptions,
 ) {
   const bytes = Buffer.from(input)
-  const reader = createImportReader(format, faultsMax, {
+  const reader = new ImportReader(format, faultsMax, {
     ...(rowsMax === undefined ? {} : { rowsMax }),
     ...(options === undefined ? {} : { options }),
   })

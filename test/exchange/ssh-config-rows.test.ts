@@ -2,7 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { asFlags, type ImportOptions, noImportOptions } from '../../src/exchange/import-options.ts'
-import { createImportReader } from '../../src/exchange/import-reader.ts'
+import { ImportReader } from '../../src/exchange/import-reader.ts'
 import { sshLabels } from '../../src/exchange/ssh-labels.ts'
 import { IMPORT_ROW_CHARACTERS_MAX } from '../../src/limits.ts'
 import { draftsOf, faultsOf, read } from './read-text.ts'
@@ -180,7 +180,7 @@ Host b
   })
 
   it('is read until what is kept of it takes the memory that it may have', () => {
-    const reader = createImportReader('ssh-config', 100, { memoryMax: 1024 * 1024 })
+    const reader = new ImportReader('ssh-config', 100, { memoryMax: 1024 * 1024 })
     for (let i = 0; i < 100; i++) reader.read(Buffer.from('Host a\n  User x\n'.repeat(100)))
     assert.match(reader.end().faults[0]?.detail ?? '', /^needs more than 1\.0 MiB of memory/)
   })

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
-import { createImportReader } from '../../src/exchange/import-reader.ts'
+import { ImportReader } from '../../src/exchange/import-reader.ts'
 import { BODY_BYTES_MAX, IMPORT_AUDITED_RECORDS_MAX, IMPORT_BYTES_MAX } from '../../src/limits.ts'
 import { importLimitsFor } from '../../src/resources/import.ts'
 import { IMPORT_LOOK_MS } from '../../src/resources/import-slot.ts'
@@ -549,7 +549,7 @@ describe('an import', () => {
 
   /** The faults of rows with so many labels each, and how many of them were read. */
   function readIn(memoryMax: number, rows: number, labels: number) {
-    const reader = createImportReader('jsonl', 10, { memoryMax })
+    const reader = new ImportReader('jsonl', 10, { memoryMax })
     for (let i = 0; i < rows; i++) {
       const keys = Array.from({ length: labels }, (_, at) => [`key-${i}-${at}`, ''])
       const row = { name: `n${i}`, hostname: 'h', port: 1, username: 'u', labels: Object.fromEntries(keys) }
@@ -573,7 +573,7 @@ describe('an import', () => {
   })
 
   it('also counts the names of faulty rows', () => {
-    const reader = createImportReader('csv', 1, { memoryMax: MEBIBYTE })
+    const reader = new ImportReader('csv', 1, { memoryMax: MEBIBYTE })
     const rows = Array.from({ length: 200 }, (_, i) => `${i}${'x'.repeat(10_000)},h,1,u\n`)
     reader.read(Buffer.from(`name,hostname,port,username\n${rows.join('')}`))
     assert.ok(reader.end().faultCount < 60)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { changesBetween } from '../../src/audit/audit-line.ts'
 import { exportFormats } from '../../src/exchange/export-formats.ts'
-import { createImportReader } from '../../src/exchange/import-reader.ts'
+import { ImportReader } from '../../src/exchange/import-reader.ts'
 import { ChangeReader, encodeChanges } from '../../src/store/change.ts'
 import {
   Configuration,
@@ -43,7 +43,7 @@ describe('the table of fields', () => {
   it('has no field that an export and import as CSV or JSON loses', () => {
     for (const format of ['csv', 'json'] as const) {
       const { start = '', encode, end = '' } = exportFormats[format]
-      const reader = createImportReader(format, 1)
+      const reader = new ImportReader(format, 1)
       reader.read(Buffer.from(start + encode(record) + end))
       const { drafts, faults, warnings } = reader.end()
       assert.deepEqual([drafts, faults, warnings], [[sample(0)], [], []])

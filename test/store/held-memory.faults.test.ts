@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { createImportReader } from '../../src/exchange/import-reader.ts'
+import { ImportReader } from '../../src/exchange/import-reader.ts'
 import { runAtOnce } from '../../src/scheduler.ts'
 import { encodeChangesInSlices } from '../../src/store/change.ts'
 import { Configuration, type NewConfiguration } from '../../src/store/configuration.ts'
@@ -107,7 +107,7 @@ function fillRecentChanges(shape: Shape): Made {
 
 function planOf(body: Buffer): Made {
   const index = new ConfigurationIndex()
-  const reader = createImportReader('jsonl', 1)
+  const reader = new ImportReader('jsonl', 1)
   for (let at = 0; at < body.length; at += 8192) reader.read(body.subarray(at, at + 8192))
   const { drafts } = reader.end()
   const plan = planImport(drafts, 'merge', { records: [], find: () => undefined, lastId: 0 })
