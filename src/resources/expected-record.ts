@@ -1,7 +1,7 @@
 import { conditionIn } from '../http/header-fields.ts'
 import type { Request } from '../http/message.ts'
 import type { Configuration } from '../store/configuration.ts'
-import type { Expectation } from '../store/configuration-store.ts'
+import type { Expectation } from '../store/single-change.ts'
 
 /** What the conditions of a request say of the record that is there; undefined without any. @throws {Problem} 400. */
 export function expectation({ headers }: Request): Expectation | undefined {

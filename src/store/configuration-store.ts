@@ -2,13 +2,12 @@ import type { Family } from '../metrics/family.ts'
 import type { Access } from './access.ts'
 import type { Actor, Asker, ImportMode } from './authorship.ts'
 import type { BulkChange } from './bulk-change.ts'
-import type { Change } from './change.ts'
 import type { LogState } from './change-log.ts'
-import {
+import type {
   Configuration,
-  type ConfigurationPatch,
-  type ImportedConfiguration,
-  type NewConfiguration,
+  ConfigurationPatch,
+  ImportedConfiguration,
+  NewConfiguration,
 } from './configuration.ts'
 import type { Sort } from './configuration-index.ts'
 import { bulkImport } from './import-plan.ts'
@@ -17,23 +16,16 @@ import type { RecentChanges } from './recent-changes.ts'
 import { type BulkOutcome, type ExpectedTag, type RecordChanges, tagFor } from './record-changes.ts'
 import type { Stretch } from './record-filter.ts'
 import type { DurableListener, Records } from './records.ts'
-import { NameTakenError, StaleRecordError, UnknownNameError } from './refusals.ts'
+import {
+  decideAdd,
+  decideModify,
+  decidePut,
+  decideRemove,
+  type Expectation,
+  type Modification,
+  type Replacement,
+} from './single-change.ts'
 import type { Frozen } from './sorted-index.ts'
-
-/** Whether a record is the one that the caller means to change. */
-export type Expectation = (record: Configuration) => boolean
-
-/** A record before and after a change; the same object if nothing changed. */
-export interface Modification {
-  readonly before: Configuration
-  readonly after: Configuration
-}
-
-/** As `Modification`; `before` is undefined if the record was added. */
-export interface Replacement {
-  readonly before: Configuration | undefined
-  readonly after: Configuration
-}
 
 /**
  * The records, and every decision about them.
@@ -165,12 +157,7 @@ export class ConfigurationStore {
    * @throws What the asker's `checkAgain` throws, until the change is being written.
    */
   add(actor: Actor, draft: NewConfiguration, asker?: Asker): Promise<Configuration> {
-    return this.#changes.change<Configuration>(actor, asker, [draft.name], ({ find, access, nextId }) => {
-      if (access !== undefined) access.checkChange(undefined, new Configuration(nextId, draft))
-      checkFree(draft.name, find(draft.name), access)
-      const add = new Configuration(nextId, draft)
-      return { change: { add }, outcomeOf: (made) => recordAfter(made) }
-    })
+    return this.#changes.change(actor, asker, [draft.name], (latest) => decideAdd(latest, draft))
   }
 
   /**
@@ -189,19 +176,8 @@ export class ConfigurationStore {
     expected?: Expectation,
     asker?: Asker,
   ): Promise<Modification> {
-    return this.#changes.change<Modification>(
-      actor,
-      asker,
-      [name, patch.name ?? name],
-      ({ find, access }) => {
-        const mayChange = access && ((record: Configuration) => checkPatch(record, patch, access))
-        const before = getExpected(find(name), name, expected, mayChange)
-        const modify = before.with(patch)
-        if (modify === before) return { outcome: { before, after: before } }
-        if (modify.name !== name) checkFree(modify.name, find(modify.name), access)
-        return { change: { modify, name }, outcomeOf: (made) => ({ before, after: recordAfter(made) }) }
-      },
-    )
+    const names = [name, patch.name ?? name]
+    return this.#changes.change(actor, asker, names, (latest) => decideModify(latest, name, patch, expected))
   }
 
   /**
@@ -221,19 +197,7 @@ export class ConfigurationStore {
     expected?: (record: Configuration | undefined) => boolean,
     asker?: Asker,
   ): Promise<Replacement> {
-    const { name } = draft
-    return this.#changes.change<Replacement>(actor, asker, [name], ({ find, access, nextId }) => {
-      const before = find(name)
-      // Also of a record that the asker does not see: the name is not free.
-      if (access?.mayChange(before, new Configuration(nextId, draft)) === false) throw access.refusal()
-      if (expected !== undefined && !expected(before)) throw unexpected(name, before)
-      const outcomeOf = (made: Change) => ({ before, after: recordAfter(made) })
-      if (before === undefined) return { change: { add: new Configuration(nextId, draft) }, outcomeOf }
-      const modify = before.replacedBy(draft)
-      return modify === before
-        ? { outcome: { before, after: before } }
-        : { change: { modify, name }, outcomeOf }
-    })
+    return this.#changes.change(actor, asker, [draft.name], (latest) => decidePut(latest, draft, expected))
   }
 
   /**
@@ -244,11 +208,7 @@ export class ConfigurationStore {
    * @throws {StaleRecordError} if the record is not `expected`. Also what `add` throws.
    */
   remove(actor: Actor, name: string, expected?: Expectation, asker?: Asker): Promise<Configuration> {
-    return this.#changes.change<Configuration>(actor, asker, [name], ({ find, access }) => {
-      const mayChange = access && ((record: Configuration) => access.checkChange(record, undefined))
-      const before = getExpected(find(name), name, expected, mayChange)
-      return { change: { remove: name }, outcomeOf: () => before }
-    })
+    return this.#changes.change(actor, asker, [name], (latest) => decideRemove(latest, name, expected))
   }
 
   /**
@@ -325,43 +285,4 @@ export class ConfigurationStore {
     await this.#changes.close()
     await this.#log.close()
   }
-}
-
-function recordAfter(change: Change): Configuration {
-  if ('remove' in change) throw new Error(`"${change.remove}" was removed`)
-  return 'add' in change ? change.add : change.modify
-}
-
-/** @throws {UnknownNameError} before anything else that is wrong: it must look the same for a record that is not there. */
-function checkPatch(record: Configuration, patch: ConfigurationPatch, access: Access) {
-  access.checkSeen(record)
-  access.checkChange(record, record.with(patch))
-}
-
-/** @throws {NameTakenError} */
-function checkFree(name: string, holder: Configuration | undefined, access: Access | undefined) {
-  if (holder === undefined) return
-  throw new NameTakenError(name, access === undefined ? holder : access.seenOf(holder))
-}
-
-/**
- * @param mayChange Throws if the asker may not change the record so, or does not see it.
- * @throws {UnknownNameError} {StaleRecordError} {NotGrantedError}
- */
-function getExpected(
-  record: Configuration | undefined,
-  name: string,
-  expected: Expectation | undefined,
-  mayChange?: (record: Configuration) => void,
-): Configuration {
-  if (record === undefined) throw new UnknownNameError(name)
-  mayChange?.(record)
-  if (expected !== undefined && !expected(record)) throw new StaleRecordError(name)
-  return record
-}
-
-function unexpected(name: string, record: Configuration | undefined): StaleRecordError {
-  if (record !== undefined)
-    return new StaleRecordError(name, `The configuration "${name}" is not the one expected; read it`)
-  return new StaleRecordError(name, `There is no configuration named "${name}", but one is expected`)
 }

@@ -9,9 +9,10 @@ import { openConfigurationStore, UPDATES_AT_ONCE_MAX } from '../../../src/storag
 import type { ImportMode } from '../../../src/store/authorship.ts'
 import type { ImportPlan } from '../../../src/store/bulk-change.ts'
 import type { Configuration, ConfigurationPatch, NewConfiguration } from '../../../src/store/configuration.ts'
-import type { ConfigurationStore, Modification } from '../../../src/store/configuration-store.ts'
+import type { ConfigurationStore } from '../../../src/store/configuration-store.ts'
 import { listTag, parseListTag } from '../../../src/store/list-tag.ts'
 import { NameTakenError, UnknownNameError } from '../../../src/store/refusals.ts'
+import type { Modification } from '../../../src/store/single-change.ts'
 import { someone } from '../../support/store.ts'
 import type { VolatileFiles } from '../volatile/volatile-files.ts'
 import {
