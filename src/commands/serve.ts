@@ -6,13 +6,16 @@ import { describeFlags, type Options, serverFlags } from '../command-line/option
 import { dataFiles } from '../files/data-folder.ts'
 import type { Log } from '../log.ts'
 import { firstStartVariables, welcome } from '../service/first-start.ts'
-import { warnOfShortMemory } from '../service/memory.ts'
 import { openServerLog, type ServerLog } from '../service/server-log.ts'
 import { type Service, startService } from '../service/service.ts'
 import { listenToSignals } from '../service/signals.ts'
-import { checkAddressSpace, warnOfDates, warnOfPlainHttp } from '../service/start-checks.ts'
-import { readTlsFiles, tlsPathsOf } from '../service/tls-files.ts'
-import { reloadTls } from '../service/tls-reload.ts'
+import {
+  checkAddressSpace,
+  warnOfDates,
+  warnOfPlainHttp,
+  warnOfShortMemory,
+} from '../service/start-checks.ts'
+import { readTlsFiles, reloadTls, tlsPathsOf } from '../service/tls-files.ts'
 import { version } from '../version.ts'
 
 const PREFIX = 'CONNBOOK_'

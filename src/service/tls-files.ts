@@ -1,10 +1,13 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { systemCode, type UsageError } from '../errors.ts'
+import { ConnbookError, systemCode, type UsageError } from '../errors.ts'
 import { type NamedFile, readNamedFile, refusedFile } from '../files/named-file.ts'
 import { PEM_FILE_BYTES_MAX } from '../limits.ts'
+import type { Log } from '../log.ts'
 import type { TlsTexts } from '../server/http-server.ts'
 import { quoteForShell } from '../shell.ts'
 import type { ServerOptions } from './server-options.ts'
+import type { Service } from './service.ts'
+import { warnOfDates } from './start-checks.ts'
 
 export interface TlsPaths {
   readonly cert: string
@@ -50,6 +53,20 @@ export function readTlsFiles(paths: TlsPaths): TlsPair {
   return { cert, key, certificate }
 }
 
+/** Reads certificate and key again; an error is logged and changes nothing. */
+export function reloadTls(paths: TlsPaths, service: Pick<Service, 'useCertificate'>, log: Log): void {
+  try {
+    const pair = readTlsFiles(paths)
+    service.useCertificate(pair)
+    log.info('tls_reloaded', describe(pair.certificate))
+    warnOfDates(pair.certificate, log)
+  } catch (error) {
+    // An unforeseen error must not end the server either.
+    const reason = error instanceof ConnbookError ? error.message : String(error)
+    log.error('tls_reload_failed', { reason, in_force: 'the certificate from before' })
+  }
+}
+
 /**
  * Reads a file with certificates of authorities, in PEM form.
  *
@@ -66,6 +83,15 @@ export function readAuthorities(flag: string, path: string): string {
       "name the PEM file of the authority's certificate",
     )
   return text
+}
+
+function describe(certificate: X509Certificate) {
+  return {
+    // OpenSSL puts each part on a line; undefined if the certificate has only names.
+    subject: certificate.subject?.replaceAll('\n', ', '),
+    names: certificate.subjectAltName,
+    valid_to: certificate.validToDate.toISOString(),
+  }
 }
 
 function pemFile(flag: string, path: string): NamedFile {

@@ -3,8 +3,7 @@ import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { describe, it, type TestContext } from 'node:test'
 import type { TlsTexts } from '../../src/server/http-server.ts'
-import type { Service } from '../../src/service/service.ts'
-import { reloadTls } from '../../src/service/tls-reload.ts'
+import { reloadTls } from '../../src/service/tls-files.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 
@@ -20,7 +19,7 @@ async function setUp(
       refuse()
       used.push(tls)
     },
-  } as unknown as Service
+  }
   const log = createMemoryLog()
   return {
     certPath,
