@@ -1,31 +1,28 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import {
-  type BodyProgress,
-  callerKey,
-  type Principal,
-  type Request,
-  type VerifiedCredential,
-} from '../http/message.ts'
+import { callerKey, type Principal, type Request, type VerifiedCredential } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
-import { BODY_BYTES_MAX, BODY_PIECES_HELD_MAX, BODY_PIECES_MAX } from '../limits.ts'
+import { BODY_BYTES_MAX } from '../limits.ts'
 import type { ShortWorkScheduler } from '../scheduler.ts'
+import {
+  BodyMeter,
+  countUntakenPieces,
+  incompleteBody,
+  type Reject,
+  readByPieces,
+  readWhole,
+  tooLarge,
+} from './body-reading.ts'
 import { originFormOf } from './framing.ts'
-import { type GoneSignal, watchForEnd } from './gone-signal.ts'
 import type { Origin } from './proxy-trust.ts'
-import { countUntakenPieces } from './untaken-pieces.ts'
 
-/** Read of an import before other requests have their turn. */
-export const IMPORT_PIECE_BYTES = 8 * 1024
+/** Between looks whether a client that sends nothing more still waits for a long answer. */
+export const HALF_CLOSED_PROBE_MS = 250
 /** Longer bodies are parsed in turns, so that they delay nobody. */
 const BODY_AT_ONCE_BYTES_MAX = 8 * 1024
 
 const noBody: Buffer = Buffer.alloc(0)
 
-/** What a body that arrives may grow by without being counted. */
-const HELD_STEP_BYTES = 1024
-
-type Reject = (error: unknown) => void
 type Reading<Body> = (incoming: IncomingMessage, resolve: (body: Body) => void, reject: Reject) => void
 
 /** What the reading of bodies needs. */
@@ -121,7 +118,7 @@ export class IncomingRequest implements Request {
   async readBody(): Promise<Buffer> {
     const hold = (bytes: number) => this.#parts.arriving.add(this, bytes)
     const body = await this.#receive(noBody, BODY_BYTES_MAX, (incoming, resolve, reject) =>
-      collect(incoming, hold, resolve, reject),
+      readWhole(incoming, hold, resolve, reject),
     )
     if (body.length > BODY_AT_ONCE_BYTES_MAX) await this.#takeTurn(() => {})
     this.checkAgain?.()
@@ -135,7 +132,7 @@ export class IncomingRequest implements Request {
     }
     const takeTurn = (work: () => void) => this.#takeTurn(work)
     await this.#receive<void>(undefined, bytesMax, (incoming, resolve, reject) =>
-      handOver(incoming, bytesMax, takeIfAllowed, this.progress, takeTurn, resolve, reject),
+      readByPieces(incoming, bytesMax, takeIfAllowed, this.progress, takeTurn, resolve, reject),
     )
     this.checkAgain?.()
   }
@@ -190,142 +187,6 @@ export class IncomingRequest implements Request {
   }
 }
 
-/** @param hold Counts memory until the function returned is called. */
-function collect(
-  incoming: IncomingMessage,
-  hold: (bytes: number) => () => void,
-  resolve: (body: Buffer) => void,
-  reject: Reject,
-): void {
-  const length = Number(incoming.headers['content-length'])
-  let release: (() => void) | undefined
-  let chunks: Buffer[] = []
-  let bytes = 0
-  let held = 0
-  let pieces = 0
-  const onData = (chunk: Buffer) => {
-    bytes += chunk.length
-    pieces += 1
-    if (bytes <= BODY_BYTES_MAX && pieces <= BODY_PIECES_MAX) {
-      // Many one-byte chunks would take hundreds of times their length in memory.
-      if (chunks.length === BODY_PIECES_HELD_MAX) chunks = [Buffer.concat(chunks)]
-      chunks.push(chunk)
-      // Most bodies come in one piece.
-      if (bytes === length) return
-      // Not for each of many small pieces.
-      if (pieces > BODY_PIECES_HELD_MAX && bytes - held < HELD_STEP_BYTES) return
-      if (release === undefined) incoming.once('close', () => release?.())
-      release?.()
-      held = bytes
-      release = hold(bytes)
-      return
-    }
-    incoming.off('data', onData)
-    if (bytes > BODY_BYTES_MAX) return reject(tooLarge(BODY_BYTES_MAX))
-    reject(new Problem('body_too_large', `The body comes in more than ${BODY_PIECES_MAX} pieces`))
-    // No answer: the parser skips the rest of what it has read only once the socket is gone.
-    incoming.destroy()
-  }
-  incoming.on('data', onData)
-  incoming.once('end', () => {
-    release?.()
-    resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks))
-  })
-  incoming.once('error', () => reject(incompleteBody()))
-}
-
-/** Pauses the socket while a chunk is handled. */
-function handOver(
-  incoming: IncomingMessage,
-  bytesMax: number,
-  take: (piece: Buffer) => void,
-  progress: BodyMeter,
-  takeTurn: (work: () => void) => Promise<void>,
-  resolve: () => void,
-  reject: Reject,
-): void {
-  let isTaking = false
-  // `end` may come before the last piece has had its turn.
-  let hasEnded = false
-  let isOver = false
-  const onData = (chunk: Buffer) => {
-    progress.arrive(chunk.length)
-    isTaking = true
-    incoming.pause()
-    takeFrom(chunk, 0)
-  }
-  const takeFrom = (chunk: Buffer, start: number) => {
-    void takeTurn(() => {
-      // The client has gone.
-      if (isOver) return
-      const end = start + IMPORT_PIECE_BYTES
-      try {
-        if (progress.bytes > bytesMax) throw tooLarge(bytesMax)
-        take(chunk.subarray(start, end))
-        if (end < chunk.length) return takeFrom(chunk, end)
-      } catch (error) {
-        incoming.off('data', onData)
-        reject(error)
-      }
-      isTaking = false
-      if (hasEnded) resolve()
-      else progress.wait()
-      incoming.resume()
-    })
-  }
-  progress.wait()
-  incoming.on('data', onData)
-  incoming.once('end', () => {
-    hasEnded = true
-    progress.arrive(0)
-    if (!isTaking) resolve()
-  })
-  incoming.once('error', () => {
-    isOver = true
-    reject(incompleteBody())
-  })
-}
-
-function tooLarge(bytesMax: number): Problem {
-  return new Problem('body_too_large', `The body is longer than ${bytesMax} bytes; send less at once`)
-}
-
-/** Never sent: the connection ended before the body did. */
-function incompleteBody(): Problem {
-  return new Problem('incomplete_body', 'The body ended before its time')
-}
-
-/** How the body of a request comes in. */
-export class BodyMeter implements BodyProgress {
-  #bytes = 0
-  #waitedMs = 0
-  #waitsSinceMs: number | undefined
-
-  /** Bytes that have arrived. */
-  get bytes(): number {
-    return this.#bytes
-  }
-
-  /** How long the server has waited for the client, until now; not the time in which it was busy with what had arrived. */
-  get waitedMs(): number {
-    return this.#waitsSinceMs === undefined
-      ? this.#waitedMs
-      : this.#waitedMs + performance.now() - this.#waitsSinceMs
-  }
-
-  /** The server begins to wait for the client. */
-  wait(): void {
-    this.#waitsSinceMs ??= performance.now()
-  }
-
-  /** The wait is over: more has arrived, or nothing more comes. */
-  arrive(bytes: number): void {
-    this.#waitedMs = this.waitedMs
-    this.#waitsSinceMs = undefined
-    this.#bytes += bytes
-  }
-}
-
 const SANE = /^[\w.:/+=@-]{1,128}$/
 
 /** Makes ids for answers and logs: the caller's `X-Request-Id` if it is safe, else one unique across processes. */
@@ -337,4 +198,47 @@ export function createRequestIds(): (header: string | readonly string[] | undefi
     count += 1
     return `${prefix}-${count}`
   }
+}
+
+interface GoneSignal {
+  /** Aborted when the connection closes. */
+  readonly signal: AbortSignal
+  /** Call it when the connection is no longer read, so that its end would not be seen: from now on it is probed. */
+  probe(): void
+}
+
+/**
+ * Watches the connection of an answer.
+ *
+ * A client that has sent its last byte may still wait for the answer, or be gone: TCP tells them apart only when
+ * something is sent. So it gets a 102 (Processing) now and then until the answer begins, which a client that waits
+ * skips (RFC 9110 section 15.2). HTTP/1.0 has no such answers.
+ */
+export function watchForEnd(response: ServerResponse): GoneSignal {
+  const controller = new AbortController()
+  const { socket, httpVersion } = response.req
+  const gone = () =>
+    controller.abort(new Problem('client_gone', 'The connection ended before the answer was ready'))
+  let timer: NodeJS.Timeout | undefined
+  const repeat = () => {
+    if (response.headersSent || response.closed) return
+    response.writeProcessing()
+    timer = setTimeout(repeat, HALF_CLOSED_PROBE_MS)
+  }
+  const probe = () => {
+    if (timer === undefined && httpVersion !== '1.0') repeat()
+  }
+  const watched = { signal: controller.signal, probe }
+  if (response.closed || socket.destroyed) {
+    gone()
+    return watched
+  }
+  response.once('close', () => {
+    clearTimeout(timer)
+    socket.off('end', probe)
+    gone()
+  })
+  if (socket.readableEnded) probe()
+  else socket.once('end', probe)
+  return watched
 }

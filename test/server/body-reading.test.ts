@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { describe, it } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { BODY_PIECES_HELD_MAX, BODY_PIECES_MAX } from '../../src/limits.ts'
-import { countUntakenPieces, UNTAKEN_PIECE_BYTES } from '../../src/server/untaken-pieces.ts'
+import { BodyMeter, countUntakenPieces, UNTAKEN_PIECE_BYTES } from '../../src/server/body-reading.ts'
 
 function setUp() {
   const incoming = new Readable({ read() {} })
@@ -49,5 +49,27 @@ describe('the pieces of a body that nobody takes yet', () => {
     assert.equal(incoming.destroyed, true)
     await nextTurn()
     assert.deepEqual(held(), [])
+  })
+})
+
+describe('the progress of a body', () => {
+  it('counts what arrived, and the time in which nothing was there', (t) => {
+    let now = 1_000
+    t.mock.method(performance, 'now', () => now)
+    const progress = new BodyMeter()
+    const look = (ms: number) => {
+      now += ms
+      return [progress.bytes, progress.waitedMs]
+    }
+    assert.deepEqual(look(5), [0, 0])
+    progress.wait()
+    assert.deepEqual(look(10), [0, 10])
+    progress.wait()
+    assert.deepEqual(look(10), [0, 20])
+    progress.arrive(3)
+    assert.deepEqual(look(100), [3, 20])
+    progress.arrive(4)
+    progress.wait()
+    assert.deepEqual(look(1), [7, 21])
   })
 })

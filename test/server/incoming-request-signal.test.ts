@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
-import { HALF_CLOSED_PROBE_MS, watchForEnd } from '../../src/server/gone-signal.ts'
+import { HALF_CLOSED_PROBE_MS, watchForEnd } from '../../src/server/incoming-request.ts'
 import { skipPauses } from '../support/skipped-pauses.ts'
 
 const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
