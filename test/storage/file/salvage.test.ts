@@ -91,14 +91,15 @@ const whole: Files = {
 
 describe('the salvage of records', () => {
   it('gives nothing for a folder without files', async (t) => {
-    const { records, store, revision, lastId } = await salvage(await folderWith(t, {}))
-    assert.deepEqual([records, store, revision, lastId], [[], undefined, 0, 0])
+    const { records, store, revision, lastId, unreadable } = await salvage(await folderWith(t, {}))
+    assert.deepEqual([records, store, revision, lastId, unreadable], [[], undefined, 0, 0, 0])
   })
 
   it('gives everything in sound files', async (t) => {
     const found = await salvage(await folderWith(t, whole))
     assert.deepEqual(shown(found), ['1 a 80', '3 c 22', '4 D 22', '5 b 22', '6 f 22', '7 g 22'])
     assert.deepEqual([found.store, found.revision, found.lastId, found.missing], ['s', 11, 7, []])
+    assert.equal(found.unreadable, 0)
   })
 
   it('applies the frames behind a lost one, and names the missing revisions', async (t) => {
@@ -212,7 +213,7 @@ describe('the salvage of records', () => {
     await rm(withoutSnapshot.file(dataFiles.snapshot))
     const journal = await salvage(withoutSnapshot)
     assert.deepEqual(shown(journal), ['1 a 80', '4 D 22', '5 b 22', '6 f 22', '7 g 22'])
-    assert.deepEqual(journal.missing, [{ first: 1, last: 4 }])
+    assert.deepEqual([journal.missing, journal.unreadable], [[{ first: 1, last: 4 }], 0])
 
     const withoutJournal = await folderWith(t, whole)
     await rm(withoutJournal.file(dataFiles.journal))
