@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import { StorageUnavailableError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Family } from '../metrics/family.ts'
+import { RevisionWaiters, SharedQuestion } from './catching-up.ts'
 import { ClusterRefusedError, missingKey } from './cluster-error.ts'
 import type { ClusterKeys, KeyRange } from './cluster-keys.ts'
 import { type ClusterMeta, parseMeta, raiseEpoch } from './cluster-meta.ts'
@@ -11,8 +12,6 @@ import { EtcdError } from './etcd-error.ts'
 import type { Gateway } from './gateway.ts'
 import type { WatchEvent } from './messages.ts'
 import { byRevision } from './revision-changes.ts'
-import { RevisionWaiters } from './revision-waiters.ts'
-import { SharedQuestion } from './shared-question.ts'
 
 /** How often a node checks that it hears of all changes. */
 export const CLUSTER_CHECK_MS = 1_000
