@@ -1,5 +1,4 @@
-import { wrap } from './columns.ts'
-import { fitTable } from './fitted-table.ts'
+import { fitTable, wrap } from './columns.ts'
 import { heading, type TerminalStyle } from './terminal-style.ts'
 
 const BODY = '  '
