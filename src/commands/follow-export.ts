@@ -2,9 +2,10 @@ import type { Stats } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import type { Client } from '../client/client.ts'
+import { listPath } from '../client/endpoint.ts'
 import { isPassing } from '../client/followed-records.ts'
-import { waitForChange } from '../client/list-changes.ts'
 import { pause } from '../client/pause.ts'
+import { OtherAnswerError } from '../client/refused.ts'
 import type { Screen } from '../command-line/command.ts'
 import { ifReachable } from '../errors.ts'
 import { sweepTemporaryFiles } from '../files/atomic-file.ts'
@@ -23,6 +24,10 @@ export const GATHER_MS = 350
 export const FILE_LOOK_MS = 2_000
 /** Before the next try, when the server was not reached or the file not written. */
 export const RETRY_MS = 1_000
+/** A server may be silent for longer, but not for long enough to notice late that it has gone. */
+const WAIT_SECONDS = 20
+/** Before the next question, in case that a proxy makes the server answer at once. */
+export const NEXT_WAIT_MS = 250
 
 /** A file that is kept as an export of a server would be. */
 export interface FollowedFile {
@@ -172,6 +177,30 @@ class Refresher {
     this.#isFirst = false
     this.#trouble = undefined
   }
+}
+
+/**
+ * Waits until some record has changed.
+ *
+ * @param seen The tag of a list or an export, as its header has it; without it the answer comes at once.
+ * @param signal Ends the wait.
+ * @returns The tag of the list by now.
+ * @throws as `Client.open` does; {OtherAnswerError} if the list has no tag.
+ */
+async function waitForChange(client: Client, seen: string | undefined, signal: AbortSignal): Promise<string> {
+  const headers = seen === undefined ? {} : { 'If-None-Match': seen, Prefer: `wait=${WAIT_SECONDS}` }
+  // Nothing of the list is needed but its tag.
+  const path = listPath({ page: 0, per_page: 1 })
+  for (;;) {
+    const { status, headers: answered } = await client.ask({ method: 'GET', path, headers }, signal)
+    if (status !== 304) return tagOf(answered.etag)
+    await pause(NEXT_WAIT_MS, signal)
+  }
+}
+
+function tagOf(etag: string | undefined): string {
+  if (etag !== undefined) return etag
+  throw new OtherAnswerError('The list has no ETag; does a proxy remove it?')
 }
 
 /** Differs after any change of the file. */

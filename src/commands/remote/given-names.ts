@@ -1,5 +1,6 @@
 import type { Client } from '../../client/client.ts'
-import { readNamesLike } from '../../client/near-names.ts'
+import { listPath } from '../../client/endpoint.ts'
+import { openList } from '../../client/record-stream.ts'
 import { RefusedError } from '../../client/refused.ts'
 import type { CommandContext } from '../../command-line/command.ts'
 import { findNear } from '../../command-line/nearest.ts'
@@ -12,6 +13,10 @@ const NAMES_BYTES_MAX = 64 * 1024 * 1024
 /** Missing records for which near names are looked for. */
 const ADVISED_MAX = 10
 const NEAR_NAMES_SHOWN = 3
+/** All names of a longer list are too many to read for a message. */
+const ALL_NAMES_MAX = 10_000
+/** Names with the same beginning that are read of a longer list. */
+const SOME_NAMES_MAX = 100
 
 /** What commands that take names say of them. */
 export const NAMES_NOTE =
@@ -121,4 +126,25 @@ async function advised(client: Client, name: string, error: RefusedError): Promi
   const near = findNear(name, await readNamesLike(client, name), NEAR_NAMES_SHOWN)
   if (near.length === 0) return error
   return new RefusedError(`${error.message}; did you mean ${near.map(quoted).join(', ')}?`, error)
+}
+
+/**
+ * Names that may have been meant by one that is not there: all of a server or, of very many, some that begin like it. None if
+ * the server does not say.
+ */
+async function readNamesLike(client: Client, name: string): Promise<readonly string[]> {
+  try {
+    const page = await client.ask({ method: 'GET', path: listPath({ page: 0, per_page: 1 }) })
+    const count = Number(page.headers['x-total-count'] ?? Number.POSITIVE_INFINITY)
+    const prefix = name.slice(0, Math.ceil(name.length / 2))
+    const path = listPath(count <= ALL_NAMES_MAX ? {} : { prefix, page: 0, per_page: SOME_NAMES_MAX })
+    const names: string[] = []
+    const { pieces } = await openList(client, path)
+    for await (const piece of pieces) names.push(...piece.map(({ record }) => record.name))
+    return names
+  } catch (error) {
+    // What was asked for first has failed, and that is what is said.
+    if (error instanceof ConnbookError) return []
+    throw error
+  }
 }

@@ -7,9 +7,14 @@ import { describe, it, type TestContext } from 'node:test'
 import { createClient } from '../../../src/client/client.ts'
 import { tokenCredential } from '../../../src/client/credential.ts'
 import { parseEndpoint } from '../../../src/client/endpoint.ts'
-import { NEXT_WAIT_MS } from '../../../src/client/list-changes.ts'
 import { parseCommandLine } from '../../../src/command-line/command-line.ts'
-import { FILE_LOOK_MS, followExport, GATHER_MS, RETRY_MS } from '../../../src/commands/follow-export.ts'
+import {
+  FILE_LOOK_MS,
+  followExport,
+  GATHER_MS,
+  NEXT_WAIT_MS,
+  RETRY_MS,
+} from '../../../src/commands/follow-export.ts'
 import { clientFlags } from '../../../src/commands/remote/connect.ts'
 import { findFollowedServer } from '../../../src/commands/remote/followed-server.ts'
 import type { WantedExport } from '../../../src/commands/served-export.ts'
