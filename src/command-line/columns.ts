@@ -79,38 +79,44 @@ function cutTo(text: string, width: number): string {
 /** The texts of a row, one for each column. */
 export type Cells = readonly string[]
 
-/** A table of any length that is shown while its rows come. */
-interface StreamedTable {
-  /** The text that can be shown now. */
-  add(rows: readonly Cells[]): string
-  /** The rest; a table without rows is empty. */
-  end(): string
-}
-
 /**
- * The first MEASURED_ROWS rows decide how wide the columns are; a wider cell moves what follows it. Lines are cut where the
- * terminal ends.
+ * A table of any length that is shown while its rows come. The first MEASURED_ROWS rows decide how wide the columns are; a
+ * wider cell moves what follows it. Lines are cut where the terminal ends.
  */
-export function createStreamedTable(headings: Cells, style: TerminalStyle): StreamedTable {
-  let waiting: Cells[] | undefined = []
-  let widths: readonly number[] = []
-  const { terminalColumns = Number.POSITIVE_INFINITY } = style
-  const lines = (rows: readonly Cells[]) => alignTo(widths, rows).map((line) => cutTo(line, terminalColumns))
+export class StreamedTable {
+  readonly #headings: Cells
+  readonly #style: TerminalStyle
+  #waiting: Cells[] | undefined = []
+  #widths: readonly number[] = []
 
-  const begin = (rows: readonly Cells[]) => {
-    waiting = undefined
-    if (rows.length === 0) return ''
-    widths = widestOf([headings, ...rows])
-    const [first = '', ...others] = lines([headings, ...rows])
-    return linesOf([heading(first, style), ...others])
+  constructor(headings: Cells, style: TerminalStyle) {
+    this.#headings = headings
+    this.#style = style
   }
-  return {
-    add(rows) {
-      if (waiting === undefined) return linesOf(lines(rows))
-      waiting.push(...rows)
-      return waiting.length < MEASURED_ROWS ? '' : begin(waiting)
-    },
-    end: () => (waiting === undefined ? '' : begin(waiting)),
+
+  /** The text that can be shown now. */
+  add(rows: readonly Cells[]): string {
+    if (this.#waiting === undefined) return linesOf(this.#lines(rows))
+    this.#waiting.push(...rows)
+    return this.#waiting.length < MEASURED_ROWS ? '' : this.#begin(this.#waiting)
+  }
+
+  /** The rest; a table without rows is empty. */
+  end(): string {
+    return this.#waiting === undefined ? '' : this.#begin(this.#waiting)
+  }
+
+  #begin(rows: readonly Cells[]): string {
+    this.#waiting = undefined
+    if (rows.length === 0) return ''
+    this.#widths = widestOf([this.#headings, ...rows])
+    const [first = '', ...others] = this.#lines([this.#headings, ...rows])
+    return linesOf([heading(first, this.#style), ...others])
+  }
+
+  #lines(rows: readonly Cells[]): string[] {
+    const { terminalColumns = Number.POSITIVE_INFINITY } = this.#style
+    return alignTo(this.#widths, rows).map((line) => cutTo(line, terminalColumns))
   }
 }
 

@@ -4,32 +4,34 @@ const PATIENCE_MS = 1_000
 const REDRAW_MS = 100
 const BAR_CHARACTERS = 30
 
-export interface Progress {
-  /** @param share From 0 to 1; undefined when the total is unknown. */
-  show(share: number | undefined): void
-  /** Clears the line. */
-  end(): void
-}
+/** A progress bar, drawn only on a terminal and only after one second. */
+export class Progress {
+  readonly #what: string
+  readonly #screen: Screen
+  readonly #now: () => number
+  #due: number
+  #isShown = false
 
-/** A progress bar, drawn only on a terminal and only after one second. @param now In milliseconds, from any start. */
-export function createProgress(
-  what: string,
-  screen: Screen,
-  now: () => number = () => performance.now(),
-): Progress {
-  let due = now() + PATIENCE_MS
-  let isShown = false
-  return {
-    show(share) {
-      if (screen.isTTY !== true || now() < due) return
-      due = now() + REDRAW_MS
-      isShown = true
-      screen.write(`\r${what} ${share === undefined ? '…' : bar(share)}`)
-    },
-    end() {
-      if (isShown) screen.write('\r\u001b[K')
-      isShown = false
-    },
+  /** @param now In milliseconds, from any start. */
+  constructor(what: string, screen: Screen, now = () => performance.now()) {
+    this.#what = what
+    this.#screen = screen
+    this.#now = now
+    this.#due = now() + PATIENCE_MS
+  }
+
+  /** @param share From 0 to 1; undefined when the total is unknown. */
+  show(share: number | undefined): void {
+    if (this.#screen.isTTY !== true || this.#now() < this.#due) return
+    this.#due = this.#now() + REDRAW_MS
+    this.#isShown = true
+    this.#screen.write(`\r${this.#what} ${share === undefined ? '…' : bar(share)}`)
+  }
+
+  /** Clears the line. */
+  end(): void {
+    if (this.#isShown) this.#screen.write('\r\u001b[K')
+    this.#isShown = false
   }
 }
 

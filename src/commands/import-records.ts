@@ -2,7 +2,7 @@ import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
 import type { CommandContext } from '../command-line/command.ts'
-import { createProgress, type Progress } from '../command-line/progress.ts'
+import { Progress } from '../command-line/progress.ts'
 import { InvalidInputError } from '../errors.ts'
 import { ImportReader, type ReadForm } from '../exchange/import-reader.ts'
 import { flatSshConfiguration } from '../exchange/ssh-config-format.ts'
@@ -40,7 +40,7 @@ export async function readRecords(
   take?: (piece: Buffer) => void,
 ): Promise<ReadRecords> {
   const { source, format } = order
-  const progress = createProgress(`Reading ${source}`, context.screen)
+  const progress = new Progress(`Reading ${source}`, context.screen)
   try {
     if (format === 'ssh-config') {
       const hosts = await readSshHosts(order, context, progress)

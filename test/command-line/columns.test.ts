@@ -4,9 +4,9 @@ import { describe, it } from 'node:test'
 import {
   align,
   alignColumns,
-  createStreamedTable,
   fitTable,
   linesOf,
+  StreamedTable,
   wrap,
 } from '../../src/command-line/columns.ts'
 import { plainStyle } from '../support/plain-style.ts'
@@ -58,7 +58,7 @@ const rowsOf = (count: number, cell = 'a') => Array.from({ length: count }, () =
 
 describe('a table that is shown while its rows come', () => {
   it('waits for 1,000 rows, or for the end of fewer, and then has columns as wide as they need', () => {
-    const table = createStreamedTable(['NAME', 'B'], style)
+    const table = new StreamedTable(['NAME', 'B'], style)
     assert.equal(table.add(rowsOf(998)), '')
     assert.equal(table.add(rowsOf(1, 'wide 字')), '')
     const lines = table.add(rowsOf(2)).split('\n')
@@ -66,14 +66,14 @@ describe('a table that is shown while its rows come', () => {
     assert.deepEqual(lines.slice(999), ['wide 字  b', 'a        b', 'a        b', ''])
     assert.equal(table.end(), '')
 
-    const short = createStreamedTable(['NAME', 'B'], style)
+    const short = new StreamedTable(['NAME', 'B'], style)
     assert.equal(short.add(rowsOf(2)), '')
     assert.equal(short.end(), 'NAME  B\na     b\na     b\n')
     assert.equal(short.end(), '')
   })
 
   it('shows later rows at once; a wider cell moves what follows it', () => {
-    const table = createStreamedTable(['N', 'B'], style)
+    const table = new StreamedTable(['N', 'B'], style)
     table.add(rowsOf(1_000))
     assert.equal(
       table.add([
@@ -87,10 +87,10 @@ describe('a table that is shown while its rows come', () => {
   })
 
   it('has a bold heading where that is wanted, and nothing at all without rows', () => {
-    const table = createStreamedTable(['N', 'B'], { ...style, isBold: true })
+    const table = new StreamedTable(['N', 'B'], { ...style, isBold: true })
     table.add(rowsOf(1))
     assert.equal(table.end(), '\u001b[1mN  B\u001b[22m\na  b\n')
-    assert.equal(createStreamedTable(['N'], style).end(), '')
+    assert.equal(new StreamedTable(['N'], style).end(), '')
   })
 })
 

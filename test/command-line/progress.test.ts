@@ -1,14 +1,14 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createProgress } from '../../src/command-line/progress.ts'
+import { Progress } from '../../src/command-line/progress.ts'
 
 /** A bar on a screen, with a clock that the test holds. */
 function draw(isTTY: boolean) {
   const written: string[] = []
   const clock = { ms: 0 }
   const screen = { isTTY, write: (text: string) => written.push(text) }
-  return { progress: createProgress('Reading x', screen, () => clock.ms), written, clock }
+  return { progress: new Progress('Reading x', screen, () => clock.ms), written, clock }
 }
 
 describe('a progress bar', () => {

@@ -2,7 +2,7 @@ import type { Client } from '../../client/client.ts'
 import { listPath } from '../../client/endpoint.ts'
 import { type LineForm, labelsOf, linesOfRun, openLines, openList } from '../../client/record-stream.ts'
 import { OtherAnswerError } from '../../client/refused.ts'
-import { createStreamedTable, linesOf } from '../../command-line/columns.ts'
+import { linesOf, StreamedTable } from '../../command-line/columns.ts'
 import { type CommandContext, defineCommand } from '../../command-line/command.ts'
 import { clientExitCodes } from '../../command-line/exit-codes.ts'
 import type { Options } from '../../command-line/options.ts'
@@ -94,7 +94,7 @@ export const lsCommand = defineCommand({
         ? cellsOf
         : (record: Configuration) => columns.map((column) => cellIn(column, record))
     const headings = columns === undefined ? HEADINGS : columns.map(({ name }) => name.toUpperCase())
-    const table = isTerminal ? createStreamedTable(headings, style) : tabTable
+    const table = isTerminal ? new StreamedTable(headings, style) : tabTable
     await printTable(
       client,
       path,
@@ -161,7 +161,7 @@ function firstLines(text: string, countMax: number): { readonly text: string; re
 async function printTable(
   client: Client,
   path: string,
-  table: ReturnType<typeof createStreamedTable>,
+  table: Pick<StreamedTable, 'add' | 'end'>,
   cellsIn: (record: Configuration) => string[],
   limit: number | undefined,
   { print, screen, style }: CommandContext,
