@@ -1,5 +1,5 @@
 import { listEnvelope } from '../exchange/json-format.ts'
-import { isUnchanged } from '../http/header-fields.ts'
+import { conditionIn, isUnchanged } from '../http/header-fields.ts'
 import { JSON_TYPE, type Reply, type Request, readJsonObject } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import type { ResponseDescription } from '../openapi/operation.ts'
@@ -13,10 +13,10 @@ import {
 } from '../store/configuration.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { NameTakenError, StaleRecordError, UnknownNameError } from '../store/refusals.ts'
+import type { Expectation } from '../store/single-change.ts'
 import { inCode } from '../text.ts'
 import { json, jsonBody } from './bodies.ts'
 import { ConfigurationList } from './configuration-list.ts'
-import { existence, expectation } from './expected-record.ts'
 import { filterNames } from './filter-query.ts'
 import { listParameters } from './list-query.ts'
 import { CACHE_CONTROL, checkIfMatch, envelope } from './list-reply.ts'
@@ -273,6 +273,20 @@ function only(record: Configuration, headers?: Record<string, string>): Reply {
     // Measures only the record: to measure the whole body would join its parts first.
     bodyBytes: OPEN.length + Buffer.byteLength(json) + CLOSE.length,
   }
+}
+
+/** What the conditions of a request say of the record that is there; undefined without any. @throws {Problem} 400. */
+function expectation({ headers }: Request): Expectation | undefined {
+  const holds = conditionIn(headers)
+  return holds && (({ etag }) => holds(etag))
+}
+
+/** As `expectation`, where there may be no record: then any `If-Match` fails, and any `If-None-Match` holds. */
+function existence(request: Request): ((record: Configuration | undefined) => boolean) | undefined {
+  const isExpectedRecord = expectation(request)
+  if (isExpectedRecord === undefined) return undefined
+  const mustExist = request.headers['if-match'] !== undefined
+  return (record) => (record === undefined ? !mustExist : isExpectedRecord(record))
 }
 
 function conflictOrThrow(error: unknown): Reply {
