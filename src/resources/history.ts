@@ -10,8 +10,9 @@ import { HISTORY_ENTRIES_DEFAULT, HISTORY_ENTRIES_MAX } from '../limits.ts'
 import type { Parameter } from '../openapi/operation.ts'
 import type { Scheduler } from '../scheduler.ts'
 import { accessOf } from '../store/access.ts'
+import type { Configuration } from '../store/configuration.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
-import { findById } from '../store/frozen-records.ts'
+import { type Frozen, firstFrozen } from '../store/sorted-index.ts'
 import { inCode } from '../text.ts'
 import { json } from './bodies.ts'
 import {
@@ -166,6 +167,12 @@ export function historyHandlers(
 
 function unknownName(name: string): Problem {
   return new Problem('unknown_name', `No configuration is named "${name}", and none is known to have been`)
+}
+
+/** @param records By rising id. */
+function findById(records: Pick<Frozen<Configuration>, 'leaves'>, id: number): Configuration | undefined {
+  const record = firstFrozen(records, (one) => one.id >= id)
+  return record?.id === id ? record : undefined
 }
 
 function textOf({ entries, since }: Pick<AllHistory, 'entries' | 'since'>): string {

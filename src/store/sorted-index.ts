@@ -23,6 +23,16 @@ export interface Frozen<Item> extends Iterable<Item> {
   readonly leaves: readonly Item[][]
 }
 
+/** The first frozen item from which on `holds` is true, in logarithmic time; undefined if it never is. */
+export function firstFrozen<Item>(
+  { leaves }: Pick<Frozen<Item>, 'leaves'>,
+  holds: (item: Item) => boolean,
+): Item | undefined {
+  const holdsAtEnd = (leaf: readonly Item[]) => holds(at(leaf, leaf.length - 1))
+  const leaf = leaves[firstWhere(leaves.length, (position) => holdsAtEnd(at(leaves, position)))]
+  return leaf?.[firstWhere(leaf.length, (position) => holds(at(leaf, position)))]
+}
+
 /** Items in order: a B+ tree with counts, so insertion, removal and access by offset take logarithmic time. */
 export class SortedIndex<Item> {
   readonly #compare: (a: Item, b: Item) => number

@@ -2,7 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { runAtOnce } from '../../src/scheduler.ts'
-import { SortedIndex } from '../../src/store/sorted-index.ts'
+import { firstFrozen, SortedIndex } from '../../src/store/sorted-index.ts'
 import { createRandom, type Random } from '../support/random.ts'
 
 const byNumber = (a: number, b: number) => a - b
@@ -91,6 +91,21 @@ describe('a sorted index', () => {
         assert.deepEqual([...frozen], expected)
         assert.deepEqual(frozen.leaves.flat(), expected)
         assert.ok(frozen.leaves.every((leaf) => leaf.length > 0 && leaf.length <= 128))
+      }
+    }
+  })
+
+  it('finds the first frozen item from which on something holds', () => {
+    for (const size of [0, 1, 96, 97, 300]) {
+      const items = Array.from({ length: size }, (_, i) => 2 * i)
+      const frozen = new SortedIndex(byNumber, items).freeze()
+      for (let least = -1; least <= 2 * size; least++) {
+        const expected = items.find((item) => item >= least)
+        assert.equal(
+          firstFrozen(frozen, (item) => item >= least),
+          expected,
+          `${least} of ${size}`,
+        )
       }
     }
   })
