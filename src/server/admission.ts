@@ -9,10 +9,11 @@ import { allows, type Scope, type ScopeWord } from '../http/scope.ts'
 export const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
- * Makes the check of each request before its route answers: a valid credential, which a public route does not need, and,
- * unless that is a token, no page of another site behind it. The check sets `principal`, `credential` and `checkAgain`.
+ * Makes the check that a request passes before its route answers: its credential must be valid, unless the route is public,
+ * and no page of another site may have made it, unless the credential is a token. The check sets `principal`, `credential`
+ * and `checkAgain`.
  *
- * @returns Takes the route of the request; undefined where there is none, which strangers must not learn.
+ * @returns Takes a request and its route; undefined for a path without one, which strangers must not learn.
  * @throws {Problem} 403.
  */
 export function createAdmission(

@@ -19,7 +19,7 @@ export interface Replacement {
   readonly after: Configuration
 }
 
-/** @throws A refusal of `ConfigurationStore.add`. */
+/** Decides a call of `ConfigurationStore.add`. @throws Its refusals. */
 export function decideAdd(
   { find, access, nextId }: Latest,
   draft: NewConfiguration,
@@ -30,7 +30,7 @@ export function decideAdd(
   return { change: { add }, outcomeOf: (made) => recordAfter(made) }
 }
 
-/** @throws A refusal of `ConfigurationStore.modify`. */
+/** Decides a call of `ConfigurationStore.modify`. @throws Its refusals. */
 export function decideModify(
   { find, access }: Latest,
   name: string,
@@ -45,7 +45,7 @@ export function decideModify(
   return { change: { modify, name }, outcomeOf: (made) => ({ before, after: recordAfter(made) }) }
 }
 
-/** @throws A refusal of `ConfigurationStore.put`. */
+/** Decides a call of `ConfigurationStore.put`. @throws Its refusals. */
 export function decidePut(
   { find, access, nextId }: Latest,
   draft: NewConfiguration,
@@ -62,7 +62,7 @@ export function decidePut(
   return modify === before ? { outcome: { before, after: before } } : { change: { modify, name }, outcomeOf }
 }
 
-/** @throws A refusal of `ConfigurationStore.remove`. */
+/** Decides a call of `ConfigurationStore.remove`. @throws Its refusals. */
 export function decideRemove(
   { find, access }: Latest,
   name: string,
