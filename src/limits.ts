@@ -40,8 +40,6 @@ export const MEMORY_MIB_MIN = 192
 
 /** A file with a certificate chain or a private key. */
 export const PEM_FILE_BYTES_MAX = 1024 * 1024
-/** A certificate that expires sooner causes a warning. */
-export const CERTIFICATE_WARNING_DAYS = 14
 
 export const PAGE_RECORDS_MAX = 100
 /** Longest text of a filter. */
@@ -93,8 +91,6 @@ export const FRAME_CHANGES_MAX = 1_000
 /** A line of a data file. Only an import, which is one journal frame, comes near it; a longer one is refused. */
 export const LINE_BYTES_MAX = 64 * 1024 * 1024
 
-/** Accounts of all kinds together; beyond it, none is added over HTTP. */
-export const ACCOUNTS_MAX = 10_000
 /** User name or client id. */
 export const ACCOUNT_NAME_CHARACTERS_MAX = 255
 /** Shortest password of a user. */

@@ -3,7 +3,6 @@ import type { AuditTrail } from '../audit/audit-trail.ts'
 import type { Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import { ADMIN_SCOPE, type Scope } from '../http/scope.ts'
-import { ACCOUNTS_MAX } from '../limits.ts'
 import { senderOf } from '../store/authorship.ts'
 import {
   type Account,
@@ -23,6 +22,9 @@ import type { LiveKeys } from './live-keys.ts'
 import { dummyHash, hashPassword } from './password.ts'
 import { digestSecret, generateSecret } from './secret.ts'
 import { queuePath } from './secret-checks.ts'
+
+/** Accounts of all kinds together; beyond it, none is added over HTTP. */
+export const ACCOUNTS_MAX = 10_000
 
 /** A secret that the caller has chosen, or one to make. */
 export type WantedSecret = { readonly chosen: string } | 'made'

@@ -2,7 +2,7 @@ import type { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { memoryNeededFor, recordMemoryMax } from '../budget.ts'
 import { ConnbookError, systemCode } from '../errors.ts'
-import { CERTIFICATE_WARNING_DAYS, MEMORY_MIB_MIN } from '../limits.ts'
+import { MEMORY_MIB_MIN } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { isLoopback } from '../network.ts'
 
@@ -12,6 +12,8 @@ export const ADDRESS_SPACE_MIB_MIN = 3 * 1024
 /** Less is what NTP corrects all the time. */
 export const CLOCK_BEHIND_MS = 60_000
 
+/** A certificate that expires sooner causes a warning. */
+const CERTIFICATE_WARNING_DAYS = 14
 const DAY_MS = 24 * 60 * 60 * 1000
 
 const MEBIBYTE = 1024 * 1024

@@ -2,7 +2,7 @@ import '../support/node-version.ts'
 import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { AccountAdministration, tagOf } from '../../src/auth/account-administration.ts'
+import { ACCOUNTS_MAX, AccountAdministration, tagOf } from '../../src/auth/account-administration.ts'
 import { changeAccount } from '../../src/auth/account-changes.ts'
 import {
   type Account,
@@ -19,7 +19,6 @@ import { digestSecret } from '../../src/auth/secret.ts'
 import { StorageFullError } from '../../src/errors.ts'
 import { Problem } from '../../src/http/problem.ts'
 import { ADMIN_SCOPE, WRITE_SCOPE } from '../../src/http/scope.ts'
-import { ACCOUNTS_MAX } from '../../src/limits.ts'
 import { requestOf } from '../support/message.ts'
 
 /** An administration of accounts in memory. */
