@@ -5,12 +5,36 @@ import type { Endpoint } from './endpoint.ts'
 import { callPatiently, OtherAnswerError, RefusedError, refusalOf } from './refused.ts'
 
 /** Calls one server in somebody's name. */
-export interface Client {
+export class Client {
   readonly endpoint: Endpoint
+  readonly #credential: Credential
+  readonly #isPatient: boolean
+  /** The headers of a change. */
+  readonly #why: Readonly<Record<string, string>>
+
+  /**
+   * @param isPatient Whether a call is repeated while the server is busy, as `callPatiently` does.
+   * @param reason Why records are changed; sent with each change.
+   */
+  constructor(endpoint: Endpoint, credential: Credential, isPatient: boolean, reason?: string) {
+    this.endpoint = endpoint
+    this.#credential = credential
+    this.#isPatient = isPatient
+    this.#why = reason === undefined ? {} : { 'X-Reason': encodeURIComponent(reason) }
+  }
+
   /** Resolves to an answer as `open` gives it, read whole. Throws as `open` does. */
-  ask(call: Call, signal?: AbortSignal): Promise<ClientResponse>
+  async ask(call: Call, signal?: AbortSignal): Promise<ClientResponse> {
+    return readResponse(await this.open(call, signal))
+  }
+
   /** The same as JSON. @throws also {OtherAnswerError} if the answer is not JSON. */
-  askJson(call: Call, signal?: AbortSignal): Promise<unknown>
+  async askJson(call: Call, signal?: AbortSignal): Promise<unknown> {
+    const value = parseJson((await this.ask(call, signal)).text)
+    if (value !== undefined) return value
+    throw new OtherAnswerError(`${this.endpoint.name} answers no JSON; is it a connbook?`)
+  }
+
   /**
    * Resolves at the head of a 2xx answer, or of a 304 one if the call has `If-None-Match`.
    *
@@ -20,51 +44,25 @@ export interface Client {
    * @throws {NoAnswerError} Whether a change was made is not known.
    * @throws {OtherAnswerError} for a redirect.
    */
-  open(call: Call, signal?: AbortSignal): Promise<OpenResponse>
-}
-
-/**
- * @param isPatient Whether a call is repeated while the server is busy, as `callPatiently` does.
- * @param reason Why records are changed; sent with each change.
- */
-export function createClient(
-  endpoint: Endpoint,
-  credential: Credential,
-  isPatient: boolean,
-  reason?: string,
-): Client {
-  const why = reason === undefined ? {} : { 'X-Reason': encodeURIComponent(reason) }
-  return { endpoint, ask, askJson, open }
-
-  async function ask(call: Call, signal?: AbortSignal): Promise<ClientResponse> {
-    return readResponse(await open(call, signal))
-  }
-
-  async function askJson(call: Call, signal?: AbortSignal): Promise<unknown> {
-    const value = parseJson((await ask(call, signal)).text)
-    if (value === undefined) throw new OtherAnswerError(`${endpoint.name} answers no JSON; is it a connbook?`)
-    return value
-  }
-
-  async function open(call: Call, signal?: AbortSignal): Promise<OpenResponse> {
-    const attempt = () => attemptCall(call, signal)
-    const repeat = isPatient ? () => callPatiently(attempt, signal) : attempt
+  async open(call: Call, signal?: AbortSignal): Promise<OpenResponse> {
+    const attempt = () => this.#attempt(call, signal)
+    const repeat = this.#isPatient ? () => callPatiently(attempt, signal) : attempt
     let answer = await repeat()
-    if (answer.status === 403 && credential.renew()) answer = await repeat()
+    if (answer.status === 403 && this.#credential.renew()) answer = await repeat()
     if ('body' in answer) return answer
-    const refused = refusalOf(answer, endpoint)
-    if (credential.remedy === undefined || !isUnknown(refused)) throw refused
-    throw new RefusedError(credential.remedy(endpoint), refused)
+    const refused = refusalOf(answer, this.endpoint)
+    if (this.#credential.remedy === undefined || !isUnknown(refused)) throw refused
+    throw new RefusedError(this.#credential.remedy(this.endpoint), refused)
   }
 
   /** The text of any other answer. */
-  async function attemptCall(
-    call: Call,
-    signal: AbortSignal | undefined,
-  ): Promise<OpenResponse | ClientResponse> {
-    const more = call.method === 'GET' ? {} : why
-    const headers = { ...(await credential.headers(endpoint, signal)), ...more, ...call.headers }
-    const answer = await openCall(endpoint, { ...call, headers }, signal === undefined ? {} : { signal })
+  async #attempt(call: Call, signal: AbortSignal | undefined): Promise<OpenResponse | ClientResponse> {
+    const headers = {
+      ...(await this.#credential.headers(this.endpoint, signal)),
+      ...(call.method === 'GET' ? {} : this.#why),
+      ...call.headers,
+    }
+    const answer = await openCall(this.endpoint, { ...call, headers }, signal === undefined ? {} : { signal })
     return isGiven(answer.status, call) ? answer : readResponse(answer)
   }
 }

@@ -66,7 +66,7 @@ export function sessionCredential(cookie: string): Credential {
 /**
  * Gets a token at the first call, and another one when the server no longer takes it.
  *
- * @param isPatient As in `createClient`, of the call that gets a token.
+ * @param isPatient As in `Client`, of the call that gets a token.
  * @param scope What its tokens must be good for; if it is absent, what the server gives.
  * @param now In milliseconds, from any start.
  */

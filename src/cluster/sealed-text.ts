@@ -3,17 +3,6 @@ import { ConnbookError, NewerFormError } from '../errors.ts'
 import { readNamedFile, refusedFile } from '../files/named-file.ts'
 import { checkMembers, isNewerVersion, isObject, parseJson } from '../json.ts'
 
-/** Keeps text secret from those who can read etcd or its snapshots. */
-export interface Sealer {
-  /** @param place The key of etcd for which the text is meant; it opens there only. */
-  seal(text: string, place: string): string
-  /**
-   * @throws {WrongKeyFileError} if it was sealed with another key. {NewerFormError}
-   * @throws {SyntaxError} if it was not sealed, not for this place, or was changed since.
-   */
-  open(sealed: string, place: string): string
-}
-
 /** A text was sealed with the key of another file. */
 export class WrongKeyFileError extends ConnbookError {
   readonly code = 'wrong_key_file'
@@ -51,44 +40,61 @@ export function openSealer(path: string): Sealer {
     const command = `make one with: (umask 077; openssl rand -hex 32 > FILE), and copy it to each node`
     throw refusedFile(file, 'it does not hold 64 hex digits', command)
   }
-  return createSealer(Buffer.from(text, 'hex'), path)
+  return new Sealer(Buffer.from(text, 'hex'), path)
 }
 
-/** @param key 32 bytes. @param path Of its file, for errors. */
-export function createSealer(key: Buffer, path: string): Sealer {
-  // Tells a wrong key from a changed text, and nothing about the key.
-  const keyId = createHmac('sha256', key).update(`${FORMAT} key id`).digest('hex').slice(0, 16)
-  const dataOf = (place: string) => Buffer.from(`${FORMAT} ${VERSION} ${place}`)
-  return {
-    seal(text, place) {
-      const nonce = randomBytes(NONCE_BYTES)
-      const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES })
-      cipher.setAAD(dataOf(place))
-      const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()])
-      return JSON.stringify({
-        format: FORMAT,
-        version: VERSION,
-        key: keyId,
-        nonce: nonce.toString('base64url'),
-        sealed: sealed.toString('base64url'),
-      })
-    },
-    open(text, place) {
-      const { key: id, nonce, sealed } = parseSealed(text)
-      if (id !== keyId) throw new WrongKeyFileError(path)
-      const end = sealed.length - TAG_BYTES
-      try {
-        const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES })
-        decipher.setAAD(dataOf(place))
-        decipher.setAuthTag(sealed.subarray(end))
-        return Buffer.concat([decipher.update(sealed.subarray(0, end)), decipher.final()]).toString()
-      } catch (error) {
-        throw new SyntaxError('it was changed since it was sealed, or sealed for another place', {
-          cause: error,
-        })
-      }
-    },
+/** Keeps text secret from those who can read etcd or its snapshots. */
+export class Sealer {
+  readonly #key: Buffer
+  /** Tells a wrong key from a changed text, and nothing about the key. */
+  readonly #keyId: string
+  readonly #path: string
+
+  /** @param key 32 bytes. @param path Of its file, for errors. */
+  constructor(key: Buffer, path: string) {
+    this.#key = key
+    this.#keyId = createHmac('sha256', key).update(`${FORMAT} key id`).digest('hex').slice(0, 16)
+    this.#path = path
   }
+
+  /** @param place The key of etcd for which the text is meant; it opens there only. */
+  seal(text: string, place: string): string {
+    const nonce = randomBytes(NONCE_BYTES)
+    const cipher = createCipheriv(CIPHER, this.#key, nonce, { authTagLength: TAG_BYTES })
+    cipher.setAAD(dataOf(place))
+    const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()])
+    return JSON.stringify({
+      format: FORMAT,
+      version: VERSION,
+      key: this.#keyId,
+      nonce: nonce.toString('base64url'),
+      sealed: sealed.toString('base64url'),
+    })
+  }
+
+  /**
+   * @throws {WrongKeyFileError} if it was sealed with another key. {NewerFormError}
+   * @throws {SyntaxError} if it was not sealed, not for this place, or was changed since.
+   */
+  open(text: string, place: string): string {
+    const { key: id, nonce, sealed } = parseSealed(text)
+    if (id !== this.#keyId) throw new WrongKeyFileError(this.#path)
+    const end = sealed.length - TAG_BYTES
+    try {
+      const decipher = createDecipheriv(CIPHER, this.#key, nonce, { authTagLength: TAG_BYTES })
+      decipher.setAAD(dataOf(place))
+      decipher.setAuthTag(sealed.subarray(end))
+      return Buffer.concat([decipher.update(sealed.subarray(0, end)), decipher.final()]).toString()
+    } catch (error) {
+      throw new SyntaxError('it was changed since it was sealed, or sealed for another place', {
+        cause: error,
+      })
+    }
+  }
+}
+
+function dataOf(place: string): Buffer {
+  return Buffer.from(`${FORMAT} ${VERSION} ${place}`)
 }
 
 function parseSealed(text: string) {

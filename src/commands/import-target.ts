@@ -2,7 +2,7 @@ import { recordIfUnchanged } from '../audit/audit-trail.ts'
 import { readListedChanges } from '../audit/listed-changes.ts'
 import { findLastStart, type LastStart } from '../audit/trail-lines.ts'
 import { NoAnswerError, UnreachableError } from '../client/call.ts'
-import { type Client, createClient } from '../client/client.ts'
+import { Client } from '../client/client.ts'
 import { ownerCredential } from '../client/credential.ts'
 import { type Endpoint, queryOf } from '../client/endpoint.ts'
 import { type FoundSocket, findOwnerSocket } from '../client/owner-socket.ts'
@@ -236,7 +236,7 @@ async function changeRecords(
 
 /** A client on the owner's socket. */
 function clientAt(endpoint: Endpoint, { reason }: ImportOrder, { environment }: CommandContext): Client {
-  return createClient(endpoint, ownerCredential(commandActor('import', environment)), true, reason)
+  return new Client(endpoint, ownerCredential(commandActor('import', environment)), true, reason)
 }
 
 /**

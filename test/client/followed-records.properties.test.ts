@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { createClient } from '../../src/client/client.ts'
+import { Client } from '../../src/client/client.ts'
 import { noCredential } from '../../src/client/credential.ts'
 import { socketEndpoint } from '../../src/client/endpoint.ts'
 import { type FollowedChange, followChanges } from '../../src/client/followed-records.ts'
@@ -128,7 +128,7 @@ async function serve(t: TestContext, book: Book) {
     server.close()
   })
   await once(server, 'listening')
-  return createClient(socketEndpoint(path), noCredential(), false)
+  return new Client(socketEndpoint(path), noCredential(), false)
 }
 
 describe('followed records', () => {

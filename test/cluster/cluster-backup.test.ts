@@ -5,7 +5,7 @@ import { restoreCluster } from '../../src/cluster/cluster-backup.ts'
 import { readCluster } from '../../src/cluster/cluster-reading.ts'
 import type { Gateway } from '../../src/cluster/gateway.ts'
 import type { Transaction } from '../../src/cluster/messages.ts'
-import { createSealer } from '../../src/cluster/sealed-text.ts'
+import { Sealer } from '../../src/cluster/sealed-text.ts'
 import { smallBackup } from '../state/small-backup.ts'
 import { clusterKeys } from '../support/cluster-node.ts'
 import { createMemoryEtcd } from '../support/memory-etcd.ts'
@@ -16,7 +16,7 @@ function restoreInto(gateway: Gateway) {
   const access = {
     gateway,
     keys: clusterKeys,
-    sealer: createSealer(Buffer.alloc(32, 1), '/etc/key'),
+    sealer: new Sealer(Buffer.alloc(32, 1), '/etc/key'),
     place: 'etcd',
     flags: '',
     [Symbol.dispose]: () => {},

@@ -15,7 +15,7 @@ import { EtcdRevocations } from '../../src/cluster/etcd-revocations.ts'
 import { type Gateway, openGateway } from '../../src/cluster/gateway.ts'
 import { put, remove, type WatchEvent } from '../../src/cluster/messages.ts'
 import { RevokedKeys } from '../../src/cluster/revoked-keys.ts'
-import { createSealer, WrongKeyFileError } from '../../src/cluster/sealed-text.ts'
+import { Sealer, WrongKeyFileError } from '../../src/cluster/sealed-text.ts'
 import { StorageFullError } from '../../src/errors.ts'
 import type { Request } from '../../src/http/message.ts'
 import { ADMIN_SCOPE } from '../../src/http/scope.ts'
@@ -27,7 +27,7 @@ import { missingEtcd, PATIENT, startEtcd } from './support/etcd.ts'
 import { startEtcdProxy } from './support/etcd-proxy.ts'
 
 const NOW = 1_800_000_000
-const sealer = createSealer(Buffer.alloc(32, 1), '/etc/key')
+const sealer = new Sealer(Buffer.alloc(32, 1), '/etc/key')
 const one = addAccount(noAccounts, 'user', 'one', 'sha256:1')
 
 const keys = new ClusterKeys('/connbook/')
@@ -231,7 +231,7 @@ describe('accounts and keys in etcd', { skip: missingEtcd }, () => {
     for (const { secret } of rotated) assert.ok(!kv.value.includes(secret))
     assert.deepEqual(await documentsOf(open()).signing.read(), rotated)
 
-    const other = documentsOf(open(), createSealer(Buffer.alloc(32, 2), '/etc/other')).signing
+    const other = documentsOf(open(), new Sealer(Buffer.alloc(32, 2), '/etc/other')).signing
     await assert.rejects(other.read(), WrongKeyFileError)
     await assert.rejects(
       other.edit((found) => rotateKeys(found, NOW)),

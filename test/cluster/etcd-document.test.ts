@@ -5,7 +5,7 @@ import { ClusterRefusedError } from '../../src/cluster/cluster-error.ts'
 import { EtcdDocument } from '../../src/cluster/etcd-document.ts'
 import { EtcdError } from '../../src/cluster/etcd-error.ts'
 import type { WatchEvent } from '../../src/cluster/messages.ts'
-import { createSealer } from '../../src/cluster/sealed-text.ts'
+import { Sealer } from '../../src/cluster/sealed-text.ts'
 import { CLUSTER_CHANGE_MS } from '../../src/cluster/settled-transaction.ts'
 import { OutcomeUnknownError, StorageFullError, StorageUnavailableError } from '../../src/errors.ts'
 import { DocumentBusyError } from '../../src/files/shared-document.ts'
@@ -16,7 +16,7 @@ import { createMemoryLog } from '../support/memory-log.ts'
 type Words = readonly string[]
 const KEY = '/connbook/auth/keys'
 const form = { format: 'connbook keys', parse: (input: unknown) => input as Words }
-const sealer = createSealer(Buffer.alloc(32, 1), '/etc/key')
+const sealer = new Sealer(Buffer.alloc(32, 1), '/etc/key')
 
 /** etcd with a document that holds `['a']`, and one node. */
 async function setUp() {
@@ -63,7 +63,7 @@ describe('a document in etcd', () => {
     await etcd.put(KEY, 'nonsense')
     await assert.rejects(document.read(), ClusterRefusedError)
     await assert.rejects(document.edit(adding('b')), ClusterRefusedError)
-    await etcd.put(KEY, createSealer(Buffer.alloc(32, 2), '').seal('{}', KEY))
+    await etcd.put(KEY, new Sealer(Buffer.alloc(32, 2), '').seal('{}', KEY))
     await assert.rejects(document.read(), {
       name: 'WrongKeyFileError',
       message: /signing keys in etcd at \S+ were sealed with another key; give each node the same file$/,

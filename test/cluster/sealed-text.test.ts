@@ -3,14 +3,14 @@ import assert from 'node:assert/strict'
 import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { createSealer, openSealer, WrongKeyFileError } from '../../src/cluster/sealed-text.ts'
+import { openSealer, Sealer, WrongKeyFileError } from '../../src/cluster/sealed-text.ts'
 import { NewerFormError, UsageError } from '../../src/errors.ts'
 import { KeyExposedError } from '../../src/files/named-file.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const PLACE = '/connbook/auth/keys'
-const sealer = createSealer(Buffer.alloc(32, 1), '/etc/key')
-const other = createSealer(Buffer.alloc(32, 2), '/etc/other')
+const sealer = new Sealer(Buffer.alloc(32, 1), '/etc/key')
+const other = new Sealer(Buffer.alloc(32, 2), '/etc/other')
 
 /** Changes a member of a sealed text. */
 function altered(sealed: string, change: Record<string, unknown>): string {
@@ -85,7 +85,7 @@ describe('the file of a key', () => {
     const path = join(await temporaryFolder(t), 'key')
     await writeFile(path, `${'Ab'.repeat(32)}\n`, { mode: 0o600 })
     const sealed = openSealer(path).seal('x', PLACE)
-    assert.equal(createSealer(Buffer.alloc(32, 0xab), '').open(sealed, PLACE), 'x')
+    assert.equal(new Sealer(Buffer.alloc(32, 0xab), '').open(sealed, PLACE), 'x')
   })
 
   it('is refused if it holds anything else', async (t) => {

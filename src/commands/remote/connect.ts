@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { readSecretVariable } from '../../auth/secret.ts'
 import { UnreachableError } from '../../client/call.ts'
-import { type Client, createClient } from '../../client/client.ts'
+import { Client } from '../../client/client.ts'
 import {
   type Credential,
   clientCredential,
@@ -138,7 +138,7 @@ async function createChosen(
   scope?: Scope,
 ): Promise<Client> {
   if (chosen.isOwners === true)
-    return createClient(
+    return new Client(
       chosen.endpoint,
       ownerCredential(commandActor(command, environment)),
       !options.noRetry,
@@ -147,7 +147,7 @@ async function createChosen(
   const { credential, login } = await chooseCredential(chosen, environment, logins, !options.noRetry, scope)
   const endpoint = withAuthority(chosen.endpoint, options.authority ?? login?.authorities)
   checkPrivate(endpoint, credential, options.plain || login?.isPlain === true)
-  return createClient(endpoint, credential, !options.noRetry, options.reason)
+  return new Client(endpoint, credential, !options.noRetry, options.reason)
 }
 
 /**

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { mkdir, readdir, readFile, rename, rm, stat, symlink, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { createClient } from '../../../src/client/client.ts'
+import { Client } from '../../../src/client/client.ts'
 import { tokenCredential } from '../../../src/client/credential.ts'
 import { parseEndpoint } from '../../../src/client/endpoint.ts'
 import { parseCommandLine } from '../../../src/command-line/command-line.ts'
@@ -67,7 +67,7 @@ async function serverOf(service: Pick<TestService, 'url' | 'bearer'>) {
   const endpoint = parseEndpoint(service.url)
   assert.ok(endpoint)
   const token = (await service.bearer()).replace('Bearer ', '')
-  const client = createClient(endpoint, tokenCredential(token), true)
+  const client = new Client(endpoint, tokenCredential(token), true)
   return { folder: undefined, connect: async () => client }
 }
 
