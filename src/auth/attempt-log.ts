@@ -30,58 +30,66 @@ interface Owner {
  * Records logins, logouts and token requests in the log and the audit trail. Beyond the budgets they are only counted, and
  * the counts are recorded later.
  */
-export interface AttemptLog {
-  succeeded(event: AuditEvent & EventOf<'info'>, caller: Caller, owner: Owner): Promise<void>
-  /** @param reason For the log alone. */
-  failed(event: AuditEvent & EventOf<'warn'>, caller: Caller, fields: Fields, reason?: string): Promise<void>
-  /** Records the outstanding counts. */
-  close(): Promise<void>
-}
-
-export function createAttemptLog(clock: Clock, log: Log, audit: Pick<AuditTrail, 'record'>): AttemptLog {
-  const failures = createAttemptBudget(clock)
-  const successes = createSuccessBudget(clock)
+export class AttemptLog {
+  readonly #log: Log
+  readonly #audit: Pick<AuditTrail, 'record'>
+  readonly #failures: AttemptBudget
+  readonly #successes: SuccessBudget
   /** Set while a count is outstanding. */
-  let countingFailures: NodeJS.Timeout | undefined
-  let countingSuccesses: NodeJS.Timeout | undefined
+  #countingFailures: NodeJS.Timeout | undefined
+  #countingSuccesses: NodeJS.Timeout | undefined
 
-  async function recordFailures() {
-    clearTimeout(countingFailures)
-    countingFailures = undefined
-    const count = failures.settle()
+  constructor(clock: Clock, log: Log, audit: Pick<AuditTrail, 'record'>) {
+    this.#log = log
+    this.#audit = audit
+    this.#failures = new AttemptBudget(clock)
+    this.#successes = new SuccessBudget(clock)
+  }
+
+  async succeeded(event: AuditEvent & EventOf<'info'>, caller: Caller, { kind, name }: Owner): Promise<void> {
+    if (this.#successes.take(kind, name, caller.address)) {
+      // The other events name the kind themselves.
+      const fields = event === 'logged_out' ? { kind, account: name } : { account: name }
+      this.#log.info(event, withCaller(fields, caller))
+      await this.#audit.record(event, senderOf(caller), fields)
+    } else this.#countingSuccesses ??= setTimeout(() => this.#recordSuccesses(), SUCCESSES_WINDOW_MS).unref()
+  }
+
+  /** @param reason For the log alone. */
+  async failed(
+    event: AuditEvent & EventOf<'warn'>,
+    caller: Caller,
+    fields: Fields,
+    reason?: string,
+  ): Promise<void> {
+    if (this.#failures.take(caller.address)) {
+      this.#log.warn(event, { ...withCaller(fields, caller), reason })
+      await this.#audit.record(event, senderOf(caller), fields)
+    } else this.#countingFailures ??= setTimeout(() => this.#recordFailures(), ATTEMPTS_WINDOW_MS).unref()
+  }
+
+  /** Records the outstanding counts. */
+  async close(): Promise<void> {
+    await this.#recordFailures()
+    await this.#recordSuccesses()
+  }
+
+  async #recordFailures() {
+    clearTimeout(this.#countingFailures)
+    this.#countingFailures = undefined
+    const count = this.#failures.settle()
     if (count === 0) return
-    log.warn('attempts_not_listed', { count })
-    await audit.record('attempts_not_listed', undefined, { count })
+    this.#log.warn('attempts_not_listed', { count })
+    await this.#audit.record('attempts_not_listed', undefined, { count })
   }
 
-  async function recordSuccesses() {
-    clearTimeout(countingSuccesses)
-    countingSuccesses = undefined
-    for (const { kind, account, count } of successes.settle()) {
-      log.info('successes_not_listed', { kind, account, count })
-      await audit.record('successes_not_listed', undefined, { kind, account, count })
+  async #recordSuccesses() {
+    clearTimeout(this.#countingSuccesses)
+    this.#countingSuccesses = undefined
+    for (const { kind, account, count } of this.#successes.settle()) {
+      this.#log.info('successes_not_listed', { kind, account, count })
+      await this.#audit.record('successes_not_listed', undefined, { kind, account, count })
     }
-  }
-
-  return {
-    async succeeded(event, caller, { kind, name }) {
-      if (successes.take(kind, name, caller.address)) {
-        // The other events name the kind themselves.
-        const fields = event === 'logged_out' ? { kind, account: name } : { account: name }
-        log.info(event, withCaller(fields, caller))
-        await audit.record(event, senderOf(caller), fields)
-      } else countingSuccesses ??= setTimeout(recordSuccesses, SUCCESSES_WINDOW_MS).unref()
-    },
-    async failed(event, caller, fields, reason) {
-      if (failures.take(caller.address)) {
-        log.warn(event, { ...withCaller(fields, caller), reason })
-        await audit.record(event, senderOf(caller), fields)
-      } else countingFailures ??= setTimeout(recordFailures, ATTEMPTS_WINDOW_MS).unref()
-    },
-    async close() {
-      await recordFailures()
-      await recordSuccesses()
-    },
   }
 }
 
@@ -93,42 +101,41 @@ function withCaller(fields: Fields, { address, requestId }: Caller) {
  * Limits the failed attempts that are listed in each ATTEMPTS_WINDOW_MS, per network and in all: a flood must not push
  * other events out of the audit trail.
  */
-interface AttemptBudget {
+export class AttemptBudget {
+  readonly #clock: Clock
+  readonly #listed = new Map<string, number>()
+  #windowEnd = 0
+  #all = 0
+  #unlisted = 0
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
   /** Whether to list this attempt; if not, it is counted. */
-  take(address: string): boolean
+  take(address: string): boolean {
+    const now = this.#clock.elapsed()
+    if (now >= this.#windowEnd) {
+      this.#windowEnd = now + ATTEMPTS_WINDOW_MS
+      this.#all = 0
+      this.#listed.clear()
+    }
+    const network = networkOf(address)
+    const count = this.#listed.get(network) ?? 0
+    if (count >= ATTEMPTS_LISTED_MAX || this.#all >= ALL_ATTEMPTS_LISTED_MAX) {
+      this.#unlisted += 1
+      return false
+    }
+    this.#listed.set(network, count + 1)
+    this.#all += 1
+    return true
+  }
+
   /** How many attempts were not listed since the last call. */
-  settle(): number
-}
-
-export function createAttemptBudget(clock: Clock): AttemptBudget {
-  let windowEnd = 0
-  let all = 0
-  let unlisted = 0
-  const listed = new Map<string, number>()
-
-  return {
-    take(address) {
-      const now = clock.elapsed()
-      if (now >= windowEnd) {
-        windowEnd = now + ATTEMPTS_WINDOW_MS
-        all = 0
-        listed.clear()
-      }
-      const network = networkOf(address)
-      const count = listed.get(network) ?? 0
-      if (count >= ATTEMPTS_LISTED_MAX || all >= ALL_ATTEMPTS_LISTED_MAX) {
-        unlisted += 1
-        return false
-      }
-      listed.set(network, count + 1)
-      all += 1
-      return true
-    },
-    settle() {
-      const count = unlisted
-      unlisted = 0
-      return count
-    },
+  settle(): number {
+    const count = this.#unlisted
+    this.#unlisted = 0
+    return count
   }
 }
 
@@ -144,51 +151,50 @@ interface UnlistedSuccesses {
  * and in all. So a busy network of an account does not hide its other networks, and no account pushes other events out
  * of the audit trail. The first success of each account is always listed.
  */
-interface SuccessBudget {
-  /** Whether to list this success; if not, it is counted. */
-  take(kind: AccountKind, account: string, address: string): boolean
-  /** The accounts with successes that were not listed since the last call. */
-  settle(): UnlistedSuccesses[]
-}
-
-export function createSuccessBudget(clock: Clock): SuccessBudget {
-  let windowEnd = 0
-  let all = 0
+export class SuccessBudget {
+  readonly #clock: Clock
   /** Listed in this window. */
-  const byAccount = new Map<string, number>()
-  const byNetwork = new Map<string, number>()
-  const unlisted = new Map<string, UnlistedSuccesses>()
+  readonly #byAccount = new Map<string, number>()
+  readonly #byNetwork = new Map<string, number>()
+  readonly #unlisted = new Map<string, UnlistedSuccesses>()
+  #windowEnd = 0
+  #all = 0
 
-  return {
-    take(kind, account, address) {
-      const now = clock.elapsed()
-      if (now >= windowEnd) {
-        windowEnd = now + SUCCESSES_WINDOW_MS
-        all = 0
-        byAccount.clear()
-        byNetwork.clear()
-      }
-      const key = `${kind} ${account}`
-      const pair = `${networkOf(address)} ${key}`
-      const ofAccount = byAccount.get(key) ?? 0
-      const ofNetwork = byNetwork.get(pair) ?? 0
-      const hasRoom =
-        ofNetwork < SUCCESSES_LISTED_MAX &&
-        ofAccount < ACCOUNT_SUCCESSES_LISTED_MAX &&
-        all < ALL_SUCCESSES_LISTED_MAX
-      if (ofAccount > 0 && !hasRoom) {
-        unlisted.set(key, { kind, account, count: (unlisted.get(key)?.count ?? 0) + 1 })
-        return false
-      }
-      byAccount.set(key, ofAccount + 1)
-      byNetwork.set(pair, ofNetwork + 1)
-      all += 1
-      return true
-    },
-    settle() {
-      const counts = [...unlisted.values()]
-      unlisted.clear()
-      return counts
-    },
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Whether to list this success; if not, it is counted. */
+  take(kind: AccountKind, account: string, address: string): boolean {
+    const now = this.#clock.elapsed()
+    if (now >= this.#windowEnd) {
+      this.#windowEnd = now + SUCCESSES_WINDOW_MS
+      this.#all = 0
+      this.#byAccount.clear()
+      this.#byNetwork.clear()
+    }
+    const key = `${kind} ${account}`
+    const pair = `${networkOf(address)} ${key}`
+    const ofAccount = this.#byAccount.get(key) ?? 0
+    const ofNetwork = this.#byNetwork.get(pair) ?? 0
+    const hasRoom =
+      ofNetwork < SUCCESSES_LISTED_MAX &&
+      ofAccount < ACCOUNT_SUCCESSES_LISTED_MAX &&
+      this.#all < ALL_SUCCESSES_LISTED_MAX
+    if (ofAccount > 0 && !hasRoom) {
+      this.#unlisted.set(key, { kind, account, count: (this.#unlisted.get(key)?.count ?? 0) + 1 })
+      return false
+    }
+    this.#byAccount.set(key, ofAccount + 1)
+    this.#byNetwork.set(pair, ofNetwork + 1)
+    this.#all += 1
+    return true
+  }
+
+  /** The accounts with successes that were not listed since the last call. */
+  settle(): UnlistedSuccesses[] {
+    const counts = [...this.#unlisted.values()]
+    this.#unlisted.clear()
+    return counts
   }
 }

@@ -11,7 +11,7 @@ import { senderOf } from '../store/authorship.ts'
 import { sudoUserOf, systemAccount } from '../system-account.ts'
 import { checkText } from '../text.ts'
 import { type Account, type AccountKind, scopeOf } from './accounts.ts'
-import { type AttemptLog, createAttemptLog } from './attempt-log.ts'
+import { AttemptLog } from './attempt-log.ts'
 import type { Clock } from './clock.ts'
 import { type CredentialEnding, createCredentialEnding } from './credential-ending.ts'
 import { createJti, type Revocations } from './ended-credentials.ts'
@@ -76,7 +76,7 @@ export class Authenticator {
   constructor(options: AuthenticatorOptions) {
     const { accounts, keys, revocations, path, store, audit, log } = options
     this.#options = options
-    this.#attempts = createAttemptLog(revocations.clock, log, audit)
+    this.#attempts = new AttemptLog(revocations.clock, log, audit)
     this.#secrets = new SecretChecks(accounts, this.#attempts, revocations.clock)
     this.#tokens = createTokenVerifier(accounts, keys, revocations)
     this.#ending = createCredentialEnding(accounts, revocations, audit, log)

@@ -2,11 +2,16 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import {
+  ACCOUNT_SUCCESSES_LISTED_MAX,
+  ALL_ATTEMPTS_LISTED_MAX,
+  ALL_SUCCESSES_LISTED_MAX,
   ATTEMPTS_LISTED_MAX,
   ATTEMPTS_WINDOW_MS,
-  createAttemptLog,
+  AttemptBudget,
+  AttemptLog,
   SUCCESSES_LISTED_MAX,
   SUCCESSES_WINDOW_MS,
+  SuccessBudget,
 } from '../../src/auth/attempt-log.ts'
 import { holdClock } from '../support/held-clock.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
@@ -20,14 +25,14 @@ function setUp(t: TestContext) {
   const log = createMemoryLog()
   const told: unknown[][] = []
   const audit = { record: async (...line: unknown[]) => void told.push(line) }
-  const attempts = createAttemptLog(holdClock().make(), log, audit)
+  const attempts = new AttemptLog(holdClock().make(), log, audit)
   const fail = async (times: number) => {
     for (let i = 0; i < times; i++) await attempts.failed('login_failed', caller, { account: 'admin' })
   }
   return { attempts, fail, log, told }
 }
 
-describe('createAttemptLog', () => {
+describe('AttemptLog', () => {
   it('writes an attempt and who made it to log and audit trail', async (t) => {
     const { attempts, log, told } = setUp(t)
     await attempts.succeeded('logged_in', caller, admin)
@@ -45,7 +50,7 @@ describe('createAttemptLog', () => {
 
   it('is done with an attempt once the audit trail is', async () => {
     const written = Promise.withResolvers<void>()
-    const attempts = createAttemptLog(holdClock().make(), createMemoryLog(), {
+    const attempts = new AttemptLog(holdClock().make(), createMemoryLog(), {
       record: () => written.promise,
     })
     const done: string[] = []
@@ -127,5 +132,99 @@ describe('createAttemptLog', () => {
     assert.deepEqual(told.at(-1), ['attempts_not_listed', undefined, { count: 1 }])
     t.mock.timers.tick(ATTEMPTS_WINDOW_MS)
     assert.equal(told.length, ATTEMPTS_LISTED_MAX + 1)
+  })
+})
+
+describe('the budget of listed attempts', () => {
+  function setUp() {
+    const clock = holdClock()
+    const budget = new AttemptBudget(clock.make(0))
+    /** How many of `attempts` are listed. */
+    const listed = (attempts: number, address: string) =>
+      Array.from({ length: attempts }, () => budget.take(address)).filter(Boolean).length
+    return { clock, budget, listed }
+  }
+
+  it('limits the listed attempts of one network, regardless of others', () => {
+    const { listed } = setUp()
+    assert.equal(listed(1000, '192.0.2.1'), ATTEMPTS_LISTED_MAX)
+    assert.equal(listed(1, '192.0.2.2'), 1)
+    assert.equal(listed(1000, '2001:db8::1'), ATTEMPTS_LISTED_MAX)
+    assert.equal(listed(1, '2001:db8::2'), 0)
+  })
+
+  it('limits the listed attempts of all networks together', () => {
+    const { listed } = setUp()
+    const each = Array.from({ length: 1000 }, (_, i) => listed(1, `10.0.${i >> 8}.${i & 255}`))
+    assert.equal(each.filter((count) => count === 1).length, ALL_ATTEMPTS_LISTED_MAX)
+  })
+
+  it('renews after its window, and returns how many were not listed', () => {
+    const { budget, clock, listed } = setUp()
+    listed(ATTEMPTS_LISTED_MAX + 7, '192.0.2.1')
+    assert.equal(budget.settle(), 7)
+    clock.advance(ATTEMPTS_WINDOW_MS - 1)
+    assert.equal(listed(1, '192.0.2.1'), 0)
+    clock.advance(1)
+    assert.equal(listed(1, '192.0.2.1'), 1)
+    assert.equal(budget.settle(), 1)
+    assert.equal(budget.settle(), 0)
+  })
+})
+
+describe('the budget of listed successes', () => {
+  const ADDRESS = '192.0.2.1'
+
+  function setUp() {
+    const clock = holdClock()
+    const budget = new SuccessBudget(clock.make(0))
+    /** How many of `successes` are listed. */
+    const listed = (successes: number, account: string, address = ADDRESS) =>
+      Array.from({ length: successes }, () => budget.take('client', account, address)).filter(Boolean).length
+    return { budget, clock, listed }
+  }
+
+  it('limits those of an account from one network', () => {
+    const { listed } = setUp()
+    assert.equal(listed(1000, 'a', '2001:db8::1'), SUCCESSES_LISTED_MAX)
+    assert.equal(listed(1, 'a', '2001:db8::2'), 0)
+    assert.equal(listed(1, 'a'), 1)
+  })
+
+  it('limits those of an account from all networks', () => {
+    const { listed } = setUp()
+    const each = Array.from({ length: 1000 }, (_, i) => listed(1, 'a', `10.0.${i >> 8}.${i & 255}`))
+    assert.equal(each.filter((count) => count === 1).length, ACCOUNT_SUCCESSES_LISTED_MAX)
+    assert.equal(listed(1, 'b'), 1)
+  })
+
+  it('tells a user from a client of the same name', () => {
+    const { budget, listed } = setUp()
+    listed(1000, 'a')
+    assert.equal(budget.take('user', 'a', ADDRESS), true)
+  })
+
+  it('limits those of all accounts, but for the first of each', () => {
+    const { listed } = setUp()
+    const accounts = ALL_SUCCESSES_LISTED_MAX / SUCCESSES_LISTED_MAX
+    for (let i = 0; i < accounts; i++) assert.equal(listed(1000, `account ${i}`), SUCCESSES_LISTED_MAX)
+    assert.equal(listed(1000, 'late'), 1)
+    assert.equal(listed(1000, 'later'), 1)
+  })
+
+  it('renews after its window, and returns how many of each account were not listed', () => {
+    const { budget, clock, listed } = setUp()
+    listed(SUCCESSES_LISTED_MAX + 7, 'a')
+    listed(SUCCESSES_LISTED_MAX + 2, 'b')
+    assert.deepEqual(budget.settle(), [
+      { kind: 'client', account: 'a', count: 7 },
+      { kind: 'client', account: 'b', count: 2 },
+    ])
+    clock.advance(SUCCESSES_WINDOW_MS - 1)
+    assert.equal(listed(1, 'a'), 0)
+    clock.advance(1)
+    assert.equal(listed(1, 'a'), 1)
+    assert.deepEqual(budget.settle(), [{ kind: 'client', account: 'a', count: 1 }])
+    assert.deepEqual(budget.settle(), [])
   })
 })
