@@ -13,15 +13,15 @@ import { checkText } from '../text.ts'
 import { type Account, type AccountKind, scopeOf } from './accounts.ts'
 import { AttemptLog } from './attempt-log.ts'
 import type { Clock } from './clock.ts'
-import { type CredentialEnding, createCredentialEnding } from './credential-ending.ts'
+import { CredentialEnding } from './credential-ending.ts'
 import { createJti, type Revocations } from './ended-credentials.ts'
 import type { LiveAccounts } from './live-accounts.ts'
 import type { LiveKeys } from './live-keys.ts'
 import { hashPassword } from './password.ts'
 import { type ClientCredentials, type LoginCounters, queuePath, SecretChecks } from './secret-checks.ts'
-import { createSessionCookie, type SessionCookie } from './session-cookie.ts'
+import { SessionCookie } from './session-cookie.ts'
 import { type Claims, signToken } from './signed-token.ts'
-import { createTokenVerifier, ISSUER, type TokenVerifier, type VerifiedClaims } from './token-verifier.ts'
+import { ISSUER, TokenVerifier, type VerifiedClaims } from './token-verifier.ts'
 
 /** The words of a command in the audit trail. */
 const COMMAND_CHARACTERS_MAX = 64
@@ -78,10 +78,10 @@ export class Authenticator {
     this.#options = options
     this.#attempts = new AttemptLog(revocations.clock, log, audit)
     this.#secrets = new SecretChecks(accounts, this.#attempts, revocations.clock)
-    this.#tokens = createTokenVerifier(accounts, keys, revocations)
-    this.#ending = createCredentialEnding(accounts, revocations, audit, log)
+    this.#tokens = new TokenVerifier(accounts, keys, revocations)
+    this.#ending = new CredentialEnding(accounts, revocations, audit, log)
     this.#passwordChanges = new PasswordChanges(revocations.clock)
-    this.#sessionCookie = createSessionCookie(path, store)
+    this.#sessionCookie = new SessionCookie(path, store)
   }
 
   /**

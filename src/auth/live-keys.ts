@@ -1,4 +1,4 @@
-import type { SharedDocument } from '../files/shared-document.ts'
+import type { Follower, SharedDocument } from '../files/shared-document.ts'
 import type { Log } from '../log.ts'
 import type { Clock } from './clock.ts'
 import { endOfTokens, extendKey, hasEnded, secondsOf } from './key-rotation.ts'
@@ -6,81 +6,90 @@ import { type StoredKey, toSigningKey } from './keys.ts'
 import type { SigningKey } from './signed-token.ts'
 
 /** The current keys: changes to what is stored are taken up, ended keys dropped. */
-export interface LiveKeys {
-  readonly signing: SigningKey
+export class LiveKeys {
+  readonly #document: SharedDocument<readonly StoredKey[]>
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #follower: Follower
+  #stored: readonly StoredKey[] = []
+  #current: { readonly signing: SigningKey; readonly verifying: readonly SigningKey[] }
+  #nextEnd = 0
+  #extending: Promise<void> = Promise.resolve()
+
+  /**
+   * Follows the stored keys. An empty list takes effect at the next start only.
+   *
+   * @param keys As last read; at least one.
+   * @param clock Decides when a key has ended.
+   */
+  constructor(
+    document: SharedDocument<readonly StoredKey[]>,
+    keys: readonly StoredKey[],
+    clock: Clock,
+    log: Log,
+  ) {
+    this.#document = document
+    this.#clock = clock
+    this.#log = log
+    this.#current = { signing: toSigningKey(first(keys)), verifying: [] }
+    this.#put(keys)
+    this.#follower = document.follow({
+      content: keys,
+      findFault: ({ length }) =>
+        length === 0
+          ? { reason: 'it holds no key', advice: 'start connbook anew, which makes one' }
+          : undefined,
+      takeUp: (changed) => this.#takeUp(changed),
+      log,
+    })
+  }
+
+  get signing(): SigningKey {
+    return this.#current.signing
+  }
+
   /** The keys that verify, `signing` included; a new array whenever they change. */
-  readonly verifying: readonly SigningKey[]
+  get verifying(): readonly SigningKey[] {
+    if (this.#nextEnd < Number.POSITIVE_INFINITY && this.#nextEnd <= secondsOf(this.#clock.now()))
+      this.#put(this.#stored)
+    return this.#current.verifying
+  }
+
   /** As `Follower.catchUp`. */
-  catchUp(): Promise<void> | undefined
+  catchUp(): Promise<void> | undefined {
+    return this.#follower.catchUp()
+  }
+
   /** Resolves once no write is under way. */
-  close(): Promise<void>
-}
+  close(): Promise<void> {
+    this.#follower.close()
+    return this.#extending
+  }
 
-/**
- * Follows the stored keys. An empty list takes effect at the next start only.
- *
- * @param keys As last read; at least one.
- * @param clock Decides when a key has ended.
- */
-export function followKeys(
-  document: SharedDocument<readonly StoredKey[]>,
-  keys: readonly StoredKey[],
-  clock: Clock,
-  log: Log,
-): LiveKeys {
-  let stored: readonly StoredKey[] = []
-  let current = { signing: toSigningKey(first(keys)), verifying: [] as readonly SigningKey[] }
-  let nextEnd = 0
-  let extending: Promise<void> = Promise.resolve()
-  put(keys)
+  #takeUp(changed: readonly StoredKey[]) {
+    const signed = first(this.#stored)
+    const end = endOfTokens(signed, secondsOf(this.#clock.now()))
+    const extended = extendKey(changed, signed.id, end)
+    this.#put(extended)
+    this.#log.info('keys_reloaded', { signs: first(this.#stored).id, keys: this.#current.verifying.length })
+    if (extended !== changed) this.#extending = this.#extend(signed.id, end)
+  }
 
-  const follower = document.follow({
-    content: keys,
-    findFault: ({ length }) =>
-      length === 0
-        ? { reason: 'it holds no key', advice: 'start connbook anew, which makes one' }
-        : undefined,
-    takeUp(changed) {
-      const signed = first(stored)
-      const end = endOfTokens(signed, secondsOf(clock.now()))
-      const extended = extendKey(changed, signed.id, end)
-      put(extended)
-      log.info('keys_reloaded', { signs: first(stored).id, keys: current.verifying.length })
-      if (extended !== changed) extending = extend(signed.id, end)
-    },
-    log,
-  })
-
-  function put(changed: readonly StoredKey[]) {
-    const now = secondsOf(clock.now())
-    stored = changed.filter((key) => !hasEnded(key, now))
-    const verifying = stored.map(toSigningKey)
-    current = { signing: verifying[0] ?? current.signing, verifying }
-    nextEnd = Math.min(...stored.map(({ until }) => until ?? Number.POSITIVE_INFINITY))
+  #put(changed: readonly StoredKey[]) {
+    const now = secondsOf(this.#clock.now())
+    this.#stored = changed.filter((key) => !hasEnded(key, now))
+    const verifying = this.#stored.map(toSigningKey)
+    this.#current = { signing: verifying[0] ?? this.#current.signing, verifying }
+    this.#nextEnd = Math.min(...this.#stored.map(({ until }) => until ?? Number.POSITIVE_INFINITY))
   }
 
   /** Tokens that this server signed before it saw the change must stay valid after a restart. */
-  async function extend(id: string, end: number) {
+  async #extend(id: string, end: number) {
     try {
-      await document.edit((found) => extendKey(found, id, end))
+      await this.#document.edit((found) => extendKey(found, id, end))
     } catch (error) {
-      log.error('keys_not_stored', { key: id, reason: String(error) })
+      this.#log.error('keys_not_stored', { key: id, reason: String(error) })
     }
-  }
-
-  return {
-    get signing() {
-      return current.signing
-    },
-    get verifying() {
-      if (nextEnd < Number.POSITIVE_INFINITY && nextEnd <= secondsOf(clock.now())) put(stored)
-      return current.verifying
-    },
-    catchUp: () => follower.catchUp(),
-    close() {
-      follower.close()
-      return extending
-    },
   }
 }
 

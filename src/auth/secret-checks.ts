@@ -9,7 +9,7 @@ import type { Clock } from './clock.ts'
 import type { LiveAccounts } from './live-accounts.ts'
 import { dummyHash, verifyPassword } from './password.ts'
 import { digestSecret, isSameText } from './secret.ts'
-import { type Attempt, createThrottle } from './throttle.ts'
+import { type Attempt, Throttle } from './throttle.ts'
 
 /** How long a network is known for an account after a login. */
 export const KNOWN_NETWORK_MS = 30 * 24 * 60 * 60_000
@@ -43,8 +43,8 @@ export class SecretChecks {
   readonly #accounts: Pick<LiveAccounts, 'find' | 'hasChosenClientSecret'>
   readonly #attempts: Pick<AttemptLog, 'failed'>
   // One per kind: a flood of client ids, which are quick to check, must not push users out.
-  readonly #throttles
-  readonly #knownNetworks
+  readonly #throttles: Readonly<Record<AccountKind, Throttle>>
+  readonly #knownNetworks: KnownNetworks
 
   constructor(
     accounts: Pick<LiveAccounts, 'find' | 'hasChosenClientSecret'>,
@@ -53,8 +53,8 @@ export class SecretChecks {
   ) {
     this.#accounts = accounts
     this.#attempts = attempts
-    this.#throttles = { user: createThrottle(clock), client: createThrottle(clock) }
-    this.#knownNetworks = createKnownNetworks(clock)
+    this.#throttles = { user: new Throttle(clock), client: new Throttle(clock) }
+    this.#knownNetworks = new KnownNetworks(clock)
   }
 
   /**
@@ -160,43 +160,41 @@ export function queuePath({ address }: Pick<Caller, 'address'>, isKnown: boolean
  * The networks from which each account has lately logged in. Attackers elsewhere must not keep the account out of these.
  * Only in memory: a restart forgets them, as it forgets failed attempts.
  */
-interface KnownNetworks {
-  /** Remembers a login for KNOWN_NETWORK_MS. May forget the least recent network of this account, or of another. */
-  add(account: string, network: string): void
-  has(account: string, network: string): boolean
-}
-
-export function createKnownNetworks(clock: Pick<Clock, 'elapsed'>): KnownNetworks {
+export class KnownNetworks {
+  readonly #clock: Pick<Clock, 'elapsed'>
   /** By account and hashed network, the time of the last login; the least recent comes first in both. */
-  const accounts = new Map<string, Map<string, number>>()
-  let count = 0
+  readonly #accounts = new Map<string, Map<string, number>>()
+  #count = 0
 
-  return {
-    add(account, network) {
-      const networks = accounts.get(account) ?? new Map<string, number>()
-      accounts.delete(account)
-      accounts.set(account, networks)
-      const key = keyOf(account, network)
-      if (!networks.delete(key)) count += 1
-      networks.set(key, clock.elapsed())
-      if (networks.size > ACCOUNT_KNOWN_NETWORKS_MAX) forgetOne(account)
-      if (count > KNOWN_NETWORKS_MAX) {
-        const [leastRecent = account] = accounts.keys()
-        forgetOne(leastRecent)
-      }
-    },
-
-    has(account, network) {
-      const last = accounts.get(account)?.get(keyOf(account, network))
-      return last !== undefined && clock.elapsed() - last < KNOWN_NETWORK_MS
-    },
+  constructor(clock: Pick<Clock, 'elapsed'>) {
+    this.#clock = clock
   }
 
-  function forgetOne(account: string) {
-    const networks = accounts.get(account)
+  /** Remembers a login for KNOWN_NETWORK_MS. May forget the least recent network of this account, or of another. */
+  add(account: string, network: string): void {
+    const networks = this.#accounts.get(account) ?? new Map<string, number>()
+    this.#accounts.delete(account)
+    this.#accounts.set(account, networks)
+    const key = keyOf(account, network)
+    if (!networks.delete(key)) this.#count += 1
+    networks.set(key, this.#clock.elapsed())
+    if (networks.size > ACCOUNT_KNOWN_NETWORKS_MAX) this.#forgetOne(account)
+    if (this.#count > KNOWN_NETWORKS_MAX) {
+      const [leastRecent = account] = this.#accounts.keys()
+      this.#forgetOne(leastRecent)
+    }
+  }
+
+  has(account: string, network: string): boolean {
+    const last = this.#accounts.get(account)?.get(keyOf(account, network))
+    return last !== undefined && this.#clock.elapsed() - last < KNOWN_NETWORK_MS
+  }
+
+  #forgetOne(account: string) {
+    const networks = this.#accounts.get(account)
     const [leastRecent = ''] = networks?.keys() ?? []
-    if (networks?.delete(leastRecent)) count -= 1
-    if (networks?.size === 0) accounts.delete(account)
+    if (networks?.delete(leastRecent)) this.#count -= 1
+    if (networks?.size === 0) this.#accounts.delete(account)
   }
 }
 

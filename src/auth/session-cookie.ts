@@ -5,37 +5,46 @@ const NAME = 'connbook_session'
 const MARK_DIGITS = 8
 
 /** How the sessions of a server are carried. */
-export interface SessionCookie {
+export class SessionCookie {
+  readonly #path: string
+  readonly #plainNames: readonly [own: string, earlier: string]
+  readonly #secureNames: readonly [own: string, earlier: string]
+
+  /**
+   * Cookies know no ports (RFC 6265 section 8.5), so the name tells the servers of one host apart: a login at one must not
+   * end the session at another. Earlier versions had the same name for all; sessions under that one are found, too.
+   *
+   * @param path The cookie's `Path`.
+   * @param store Id of the store that the server serves, which is the same after a restart and on each node of a cluster.
+   */
+  constructor(path: string, store: string) {
+    this.#path = path
+    this.#plainNames = [nameCookie(path, false, store), nameCookie(path, false)]
+    this.#secureNames = [nameCookie(path, true, store), nameCookie(path, true)]
+  }
+
   /** The `Set-Cookie` value that begins a session, or goes on with it. */
-  set(token: string, maxAgeSeconds: number, isSecure: boolean): string
+  set(token: string, maxAgeSeconds: number, isSecure: boolean): string {
+    return formatCookie(this.#names(isSecure)[0], token, { path: this.#path, isSecure, maxAgeSeconds })
+  }
+
   /** The `Set-Cookie` values that clear it, under each name by which it is found. */
-  clear(isSecure: boolean): string[]
+  clear(isSecure: boolean): string[] {
+    const attributes = { path: this.#path, isSecure, maxAgeSeconds: 0 }
+    return this.#names(isSecure).map((name) => formatCookie(name, '', attributes))
+  }
+
   /** As `findCookie`, under its own name first. */
   find<Found>(
     header: string | undefined,
     isSecure: boolean,
     verify: (token: string) => Found | undefined,
-  ): Found | undefined
-}
+  ): Found | undefined {
+    return findCookie(header, this.#names(isSecure), verify)
+  }
 
-/**
- * Cookies know no ports (RFC 6265 section 8.5), so the name tells the servers of one host apart: a login at one must not
- * end the session at another. Earlier versions had the same name for all; sessions under that one are found, too.
- *
- * @param path The cookie's `Path`.
- * @param store Id of the store that the server serves, which is the same after a restart and on each node of a cluster.
- */
-export function createSessionCookie(path: string, store: string): SessionCookie {
-  const names = (isSecure: boolean) =>
-    [nameCookie(path, isSecure, store), nameCookie(path, isSecure)] as const
-  const [plainNames, secureNames] = [names(false), names(true)]
-  const namesFor = (isSecure: boolean) => (isSecure ? secureNames : plainNames)
-  return {
-    set: (token, maxAgeSeconds, isSecure) =>
-      formatCookie(namesFor(isSecure)[0], token, { path, isSecure, maxAgeSeconds }),
-    clear: (isSecure) =>
-      namesFor(isSecure).map((name) => formatCookie(name, '', { path, isSecure, maxAgeSeconds: 0 })),
-    find: (header, isSecure, verify) => findCookie(header, namesFor(isSecure), verify),
+  #names(isSecure: boolean) {
+    return isSecure ? this.#secureNames : this.#plainNames
   }
 }
 

@@ -48,71 +48,70 @@ export interface AttemptOptions {
   readonly isKnown?: boolean
 }
 
+const FREE_BY_WIDTH = [FREE_FAILURES, ...WIDER_FREE_FAILURES]
+
 /**
  * Counts failed attempts for each account and network, so that nobody can lock another out, and for each account and wider
  * network, so that nobody gets more guesses by changing the address.
  */
-export interface Throttle {
+export class Throttle {
+  readonly #clock: Pick<Clock, 'elapsed'>
+  /** By time of the last attempt, oldest first. */
+  readonly #pairs = new Map<string, Pair>()
+
+  constructor(clock: Pick<Clock, 'elapsed'>) {
+    this.#clock = clock
+  }
+
   /**
    * Call it before checking a secret.
    *
    * @throws {TooManyAttemptsError} while one of the networks is blocked for the account.
    * @throws {OverloadedError} while as many attempts are being checked as may fail without a pause.
    */
-  begin(address: string, account: string, options?: AttemptOptions): Attempt
-}
-
-const FREE_BY_WIDTH = [FREE_FAILURES, ...WIDER_FREE_FAILURES]
-
-export function createThrottle(clock: Pick<Clock, 'elapsed'>): Throttle {
-  // By time of the last attempt, oldest first.
-  const pairs = new Map<string, Pair>()
-
-  return {
-    begin(address, account, { stored = '', isKnown = false } = {}) {
-      const now = clock.elapsed()
-      // Hashed, so that a long made-up name costs no memory.
-      const id = hash('sha256', `${account}\0${stored}`, 'base64url')
-      const networks = networksOf(address).toReversed()
-      const all = FREE_BY_WIDTH.slice(0, isKnown ? 1 : networks.length).map((free, i) =>
-        pairOf(`${networks[i]} ${id}`, free, now),
-      )
-      checkAdmitted(all, now)
-      for (const pair of all) {
-        pair.pending += 1
-        pair.lastAttempt = now
-        pairs.delete(pair.key)
-        pairs.set(pair.key, pair)
-        if (pairs.size > THROTTLE_PAIRS_MAX) forgetSome(now)
-      }
-      return attemptOf(all)
-    },
+  begin(address: string, account: string, { stored = '', isKnown = false }: AttemptOptions = {}): Attempt {
+    const now = this.#clock.elapsed()
+    // Hashed, so that a long made-up name costs no memory.
+    const id = hash('sha256', `${account}\0${stored}`, 'base64url')
+    const networks = networksOf(address).toReversed()
+    const all = FREE_BY_WIDTH.slice(0, isKnown ? 1 : networks.length).map((free, i) =>
+      this.#pairOf(`${networks[i]} ${id}`, free, now),
+    )
+    checkAdmitted(all, now)
+    for (const pair of all) {
+      pair.pending += 1
+      pair.lastAttempt = now
+      this.#pairs.delete(pair.key)
+      this.#pairs.set(pair.key, pair)
+      if (this.#pairs.size > THROTTLE_PAIRS_MAX) this.#forgetSome(now)
+    }
+    return {
+      succeed: () => this.#end(all, -(all[0]?.failures ?? 0)),
+      fail: () => this.#fail(all),
+      cancel: () => this.#end(all, 0),
+    }
   }
 
-  function pairOf(key: string, free: number, now: number): Pair {
-    const pair = pairs.get(key)
+  #pairOf(key: string, free: number, now: number): Pair {
+    const pair = this.#pairs.get(key)
     const isForgotten = pair?.pending === 0 && now - pair.lastAttempt >= THROTTLE_MEMORY_MS
     if (pair !== undefined && !isForgotten) return pair
     return { key, free, failures: 0, pending: 0, lastAttempt: now, blockedUntil: 0 }
   }
 
-  /** @param all The pair of the own network first. */
-  function attemptOf(all: readonly Pair[]): Attempt {
-    const end = (change: number) => {
-      for (const pair of all) {
-        pair.pending -= 1
-        pair.failures = Math.max(0, pair.failures + change)
-        if (pair.failures === 0 && pair.pending === 0 && pairs.get(pair.key) === pair) pairs.delete(pair.key)
-      }
-    }
-    return {
-      succeed: () => end(-(all[0]?.failures ?? 0)),
-      fail() {
-        end(1)
-        for (const pair of all)
-          if (pair.failures >= pair.free) pair.blockedUntil = clock.elapsed() + pauseOf(pair)
-      },
-      cancel: () => end(0),
+  #fail(all: readonly Pair[]) {
+    this.#end(all, 1)
+    for (const pair of all)
+      if (pair.failures >= pair.free) pair.blockedUntil = this.#clock.elapsed() + pauseOf(pair)
+  }
+
+  /** @param all The pair of the own network first. @param change Of the failures of each. */
+  #end(all: readonly Pair[], change: number) {
+    for (const pair of all) {
+      pair.pending -= 1
+      pair.failures = Math.max(0, pair.failures + change)
+      if (pair.failures === 0 && pair.pending === 0 && this.#pairs.get(pair.key) === pair)
+        this.#pairs.delete(pair.key)
     }
   }
 
@@ -120,13 +119,15 @@ export function createThrottle(clock: Pick<Clock, 'elapsed'>): Throttle {
    * Spares blocked pairs, if it can, and of old ones the half with most failures: a flood of other names ends no pause
    * early, and clears no count. Many at once, because each look at the oldest takes time.
    */
-  function forgetSome(now: number) {
-    const idle = pairs.values().filter(({ pending, blockedUntil }) => pending === 0 && now >= blockedUntil)
+  #forgetSome(now: number) {
+    const idle = this.#pairs
+      .values()
+      .filter(({ pending, blockedUntil }) => pending === 0 && now >= blockedUntil)
     const oldest = idle.take(2 * THROTTLE_FORGOTTEN_AT_ONCE).toArray()
-    const [first = ''] = pairs.keys()
-    if (oldest.length === 0) pairs.delete(first)
+    const [first = ''] = this.#pairs.keys()
+    if (oldest.length === 0) this.#pairs.delete(first)
     const fewestFirst = oldest.toSorted((one, other) => one.failures - other.failures)
-    for (const { key } of fewestFirst.slice(0, THROTTLE_FORGOTTEN_AT_ONCE)) pairs.delete(key)
+    for (const { key } of fewestFirst.slice(0, THROTTLE_FORGOTTEN_AT_ONCE)) this.#pairs.delete(key)
   }
 }
 

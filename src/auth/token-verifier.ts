@@ -16,44 +16,47 @@ export const ISSUER = 'connbook'
 export type VerifiedClaims = Claims & { readonly principal: AccountPrincipal }
 
 /** Verifies tokens. Caches valid ones until accounts or keys change, but always checks expiry and revocation. */
-export interface TokenVerifier {
-  /** @returns undefined if the token is not valid now, or has another `aud`. */
-  verify(token: string, audience: Claims['aud']): VerifiedClaims | undefined
-}
-
-export function createTokenVerifier(
-  accounts: Pick<LiveAccounts, 'find' | 'onChange'>,
-  keys: Pick<LiveKeys, 'verifying'>,
-  revocations: Revocations,
-): TokenVerifier {
-  const { clock } = revocations
+export class TokenVerifier {
+  readonly #accounts: Pick<LiveAccounts, 'find' | 'onChange'>
+  readonly #keys: Pick<LiveKeys, 'verifying'>
+  readonly #revocations: Revocations
   /** Tokens with a valid signature and account, oldest first. */
-  const verified = new Map<string, VerifiedClaims>()
+  readonly #verified = new Map<string, VerifiedClaims>()
   /** The keys that verified them. */
-  let verifiedBy = keys.verifying
-  accounts.onChange(() => verified.clear())
+  #verifiedBy: LiveKeys['verifying']
 
-  return {
-    verify(token, audience) {
-      const { verifying } = keys
-      if (verifying !== verifiedBy) verified.clear()
-      verifiedBy = verifying
-      const remembered = verified.get(token)
-      const claims = remembered ?? verifyToken(token, verifying)
-      if (claims?.aud !== audience) return undefined
-      const isExpired = claims.exp <= Math.floor(clock.now() / 1000)
-      if (isExpired) revocations.rememberExpired(claims.exp)
-      if (isExpired || revocations.has(claims.jti)) {
-        verified.delete(token)
-        return undefined
-      }
-      return remembered ?? admit(token, claims)
-    },
+  constructor(
+    accounts: Pick<LiveAccounts, 'find' | 'onChange'>,
+    keys: Pick<LiveKeys, 'verifying'>,
+    revocations: Revocations,
+  ) {
+    this.#accounts = accounts
+    this.#keys = keys
+    this.#revocations = revocations
+    this.#verifiedBy = keys.verifying
+    accounts.onChange(() => this.#verified.clear())
   }
 
-  function admit(token: string, claims: Claims): VerifiedClaims | undefined {
+  /** @returns undefined if the token is not valid now, or has another `aud`. */
+  verify(token: string, audience: Claims['aud']): VerifiedClaims | undefined {
+    const { verifying } = this.#keys
+    if (verifying !== this.#verifiedBy) this.#verified.clear()
+    this.#verifiedBy = verifying
+    const remembered = this.#verified.get(token)
+    const claims = remembered ?? verifyToken(token, verifying)
+    if (claims?.aud !== audience) return undefined
+    const isExpired = claims.exp <= Math.floor(this.#revocations.clock.now() / 1000)
+    if (isExpired) this.#revocations.rememberExpired(claims.exp)
+    if (isExpired || this.#revocations.has(claims.jti)) {
+      this.#verified.delete(token)
+      return undefined
+    }
+    return remembered ?? this.#admit(token, claims)
+  }
+
+  #admit(token: string, claims: Claims): VerifiedClaims | undefined {
     const kind = claims.aud === 'session' ? 'user' : 'client'
-    const account = accounts.find(kind, claims.sub)
+    const account = this.#accounts.find(kind, claims.sub)
     if (claims.iss !== ISSUER || account?.generation !== claims.gen) return undefined
     // A session may do what its account may do now; a token never more than it was issued for.
     const issued = claims.aud === 'session' ? ADMIN_SCOPE : (claims.scope ?? WRITE_SCOPE)
@@ -61,13 +64,13 @@ export function createTokenVerifier(
     const { grants } = account
     const principal = { kind, name: claims.sub, scope, ...(grants === undefined ? {} : { grants }) } as const
     const found = { ...claims, principal }
-    remember(token, found)
+    this.#remember(token, found)
     return found
   }
 
-  function remember(token: string, claims: VerifiedClaims) {
-    const [oldest = ''] = verified.keys()
-    if (verified.size >= VERIFIED_TOKENS_MAX) verified.delete(oldest)
-    verified.set(token, claims)
+  #remember(token: string, claims: VerifiedClaims) {
+    const [oldest = ''] = this.#verified.keys()
+    if (this.#verified.size >= VERIFIED_TOKENS_MAX) this.#verified.delete(oldest)
+    this.#verified.set(token, claims)
   }
 }

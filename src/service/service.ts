@@ -8,7 +8,7 @@ import { Authenticator } from '../auth/authenticator.ts'
 import type { Clock } from '../auth/clock.ts'
 import type { InitialCredentials } from '../auth/initial-credentials.ts'
 import { LiveAccounts, warnOfMissingAccess } from '../auth/live-accounts.ts'
-import { followKeys, type LiveKeys } from '../auth/live-keys.ts'
+import { LiveKeys } from '../auth/live-keys.ts'
 import { loginMetrics } from '../auth/secret-checks.ts'
 import { auditFiles, type DataFolder, dataPaths, openDataFolder } from '../files/data-folder.ts'
 import type { FileSystem } from '../files/file-system.ts'
@@ -210,7 +210,7 @@ function followCredentials(
 ): LiveCredentials {
   const accounts = new LiveAccounts(credentials, read, log)
   opened.defer(() => accounts.close())
-  const keys = followKeys(credentials.keys, readKeys, revocations.clock, log)
+  const keys = new LiveKeys(credentials.keys, readKeys, revocations.clock, log)
   opened.defer(() => keys.close())
   return {
     accounts,

@@ -1,7 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { CREDENTIALS_ENDED_PAUSE_MS, createCredentialEnding } from '../../src/auth/credential-ending.ts'
+import { CREDENTIALS_ENDED_PAUSE_MS, CredentialEnding } from '../../src/auth/credential-ending.ts'
 import { createJti, type Revocations } from '../../src/auth/ended-credentials.ts'
 import type { VerifiedClaims } from '../../src/auth/token-verifier.ts'
 import { StorageFullError } from '../../src/errors.ts'
@@ -27,7 +27,7 @@ function setUp() {
   const told: unknown[][] = []
   const log = createMemoryLog()
   const raise = { run: async (_: number) => true }
-  const ending = createCredentialEnding(
+  const ending = new CredentialEnding(
     {
       async endCredentials(_, name, generation) {
         const hasRaised = await raise.run(generation)
@@ -48,7 +48,7 @@ function setUp() {
   return { clock, dropped, end, ending, full, listed, log, raise, raised, told }
 }
 
-describe('createCredentialEnding', () => {
+describe('CredentialEnding', () => {
   it('lists a credential while there is room', async () => {
     const { ending, listed, log, raised } = setUp()
     const claims = claimsOf('a', 1)

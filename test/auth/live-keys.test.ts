@@ -12,7 +12,7 @@ import {
   secondsOf,
 } from '../../src/auth/key-rotation.ts'
 import { keysDocument, readKeys, type StoredKey, toSigningKey } from '../../src/auth/keys.ts'
-import { followKeys } from '../../src/auth/live-keys.ts'
+import { LiveKeys } from '../../src/auth/live-keys.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'
 import { CREDENTIALS_POLL_MS } from '../../src/files/shared-document.ts'
 import { createFailingFiles, failOn } from '../support/failing-files.ts'
@@ -30,7 +30,7 @@ async function setUp(t: TestContext) {
   const keys = await prepareKeys(folderKeys(folder, false), HOUR, secondsOf(held.wall))
   const log = createMemoryLog()
   const files = createFailingFiles()
-  const live = followKeys(folderKeys({ ...folder, files }), keys, clock, log)
+  const live = new LiveKeys(folderKeys({ ...folder, files }), keys, clock, log)
   t.after(() => live.close())
   const looks = () => files.calls.filter((call) => call.startsWith('stat ')).length
   return {
@@ -55,7 +55,7 @@ async function setUp(t: TestContext) {
   }
 }
 
-describe('followKeys', () => {
+describe('LiveKeys', () => {
   it('signs with a new key as soon as it reads it, and verifies with old ones until they end', async (t) => {
     const { held, live, log, look, rotate, verifies } = await setUp(t)
     const [first] = await rotate()
@@ -101,7 +101,7 @@ describe('followKeys', () => {
     const { folder, held } = await setUp(t)
     const now = secondsOf(held.wall)
     const stored = rotateKeys(await readKeys(folder, true), now - HOUR - KEY_TAKE_UP_SECONDS)
-    const live = followKeys(folderKeys(folder), stored, held.make(), createMemoryLog())
+    const live = new LiveKeys(folderKeys(folder), stored, held.make(), createMemoryLog())
     t.after(() => live.close())
     assert.deepEqual(live.verifying, [live.signing])
   })

@@ -5,9 +5,9 @@ import { describe, it } from 'node:test'
 import { PASSWORD_HASHES_MAX, PASSWORD_QUEUE_MAX } from '../../src/auth/password.ts'
 import {
   ACCOUNT_KNOWN_NETWORKS_MAX,
-  createKnownNetworks,
   KNOWN_NETWORK_MS,
   KNOWN_NETWORKS_MAX,
+  KnownNetworks,
 } from '../../src/auth/secret-checks.ts'
 import { FREE_FAILURES } from '../../src/auth/throttle.ts'
 import { Samples } from '../metrics/scrape.ts'
@@ -19,7 +19,7 @@ import { holdArgon2Jobs } from './argon2-jobs.ts'
 
 function setUp() {
   const held = holdClock()
-  return { held, known: createKnownNetworks(held.make()) }
+  return { held, known: new KnownNetworks(held.make()) }
 }
 
 describe('the networks that are known for an account', () => {

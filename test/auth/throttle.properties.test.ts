@@ -2,7 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import { createThrottle, FREE_FAILURES } from '../../src/auth/throttle.ts'
+import { FREE_FAILURES, Throttle } from '../../src/auth/throttle.ts'
 import { TooManyAttemptsError } from '../../src/errors.ts'
 import { holdClock } from '../support/held-clock.ts'
 import { holdFor } from '../support/properties/hold-property.ts'
@@ -29,7 +29,7 @@ const network = fc.tuple(filled, filled, filled, filled)
 
 /** Whether failures from one address throttle another. */
 function isSamePlace(address: string, other: string): boolean {
-  const throttle = createThrottle(holdClock().make())
+  const throttle = new Throttle(holdClock().make())
   for (let i = 0; i < FREE_FAILURES; i++) throttle.begin(address, 'admin').fail()
   try {
     throttle.begin(other, 'admin').cancel()

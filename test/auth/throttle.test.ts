@@ -2,12 +2,12 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import {
-  createThrottle,
   FREE_FAILURES,
   THROTTLE_MEMORY_MS,
   THROTTLE_PAIRS_MAX,
   THROTTLE_PAUSE_MS_MAX,
   THROTTLE_PAUSE_MS_MIN,
+  Throttle,
   WIDER_FREE_FAILURES,
 } from '../../src/auth/throttle.ts'
 import { OverloadedError, TooManyAttemptsError } from '../../src/errors.ts'
@@ -18,7 +18,7 @@ const ACCOUNT = 'user admin'
 
 function setUp() {
   const held = holdClock()
-  const throttle = createThrottle(held.make())
+  const throttle = new Throttle(held.make())
   const attempt = (address = ADDRESS, account = ACCOUNT) => throttle.begin(address, account).fail()
   return {
     held,
@@ -41,7 +41,7 @@ function setUp() {
   }
 }
 
-describe('createThrottle', () => {
+describe('Throttle', () => {
   it('allows ten failures and makes the next attempt wait', () => {
     const { exhaust, pause } = setUp()
     assert.equal(FREE_FAILURES, 10)

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import type { Account, AccountKind } from '../../src/auth/accounts.ts'
 import type { Revocations } from '../../src/auth/ended-credentials.ts'
 import { type Claims, createSigningKey, type SigningKey, signToken } from '../../src/auth/signed-token.ts'
-import { createTokenVerifier, VERIFIED_TOKENS_MAX } from '../../src/auth/token-verifier.ts'
+import { TokenVerifier, VERIFIED_TOKENS_MAX } from '../../src/auth/token-verifier.ts'
 import { holdClock } from '../support/held-clock.ts'
 
 const key = createSigningKey('k1', Buffer.alloc(32, 1))
@@ -36,7 +36,8 @@ function setUp() {
     has: (jti: string) => ended.has(jti),
     rememberExpired: (exp: number) => expired.push(exp),
   } as unknown as Revocations
-  const { verify } = createTokenVerifier(accounts, keys, revocations)
+  const tokens = new TokenVerifier(accounts, keys, revocations)
+  const verify = (token: string, audience: Claims['aud']) => tokens.verify(token, audience)
   const sign = (claims: Partial<Claims> = {}, by = key) => {
     const usual = {
       iss: 'connbook',
@@ -57,7 +58,7 @@ function setUp() {
   return { verify, sign, isGood, change, clock, now, keys, ended, expired, lookUps: () => lookUps }
 }
 
-describe('createTokenVerifier', () => {
+describe('TokenVerifier', () => {
   it('returns the principal of a token: a user for a session, a client for the API', () => {
     const { verify, sign } = setUp()
     assert.deepEqual(verify(sign(), 'api')?.principal, { kind: 'client', name: 'admin', scope: 'read write' })
