@@ -5,6 +5,8 @@ export type Child = Node | string | undefined | false
 export type Attributes = Record<string, string | number | boolean | undefined | ((event: Event) => void)>
 
 const SVG = 'http://www.w3.org/2000/svg'
+/** How long it shows that something has changed. */
+const MARKED_MS = 4_000
 
 export function element<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
@@ -50,4 +52,10 @@ function fill<Of extends Element>(target: Of, attributes: Attributes, children: 
   }
   target.append(...children.filter((child) => child !== undefined && child !== false))
   return target
+}
+
+/** Shows for a moment what has happened to a part of the page. */
+export function mark(dom: HTMLElement, how: 'changed' | 'added' | 'gone'): void {
+  dom.dataset.mark = how
+  setTimeout(() => delete dom.dataset.mark, MARKED_MS)
 }

@@ -1,7 +1,7 @@
 import { type Address, home } from './address.ts'
 import type { App, ViewPart } from './app.ts'
 import { button, element, headRow } from './element.ts'
-import { type ExportFormatName, ExportRun, exportFormats } from './export-run.ts'
+import { ExportRun, exportFormats, type OfferedFormat } from './export-run.ts'
 import { ImportPanel } from './import-panel.ts'
 import { shown } from './shown-text.ts'
 
@@ -58,7 +58,7 @@ class ExportPanel {
         element(
           'td',
           { class: 'actions' },
-          button('Download', () => void run.download(format as ExportFormatName, app.address), {
+          button('Download', () => void run.download(format as OfferedFormat, app.address), {
             'aria-label': `Download ${title}`,
           }),
         ),

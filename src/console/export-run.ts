@@ -1,5 +1,6 @@
 import { type ApiResponse, explain, Refusal } from './api.ts'
 import type { App } from './app.ts'
+import { openDialog } from './dialog.ts'
 import { button, element } from './element.ts'
 import { grouped, recordCount } from './figure-text.ts'
 import { faultTable } from './import-report.ts'
@@ -18,7 +19,7 @@ export const exportFormats = {
   env: ['Variables', 'a POSIX shell: . ./connbook.env'],
 } as const
 
-export type ExportFormatName = keyof typeof exportFormats
+export type OfferedFormat = keyof typeof exportFormats
 
 /** Has the browser save records as a file, and says what comes of it. */
 export class ExportRun {
@@ -35,11 +36,7 @@ export class ExportRun {
   }
 
   /** A later call ends an earlier one. @returns What the browser saves; undefined if that is nothing. */
-  async download(
-    format: ExportFormatName,
-    search: Search,
-    skip: '0' | '1' = '0',
-  ): Promise<string | undefined> {
+  async download(format: OfferedFormat, search: Search, skip: '0' | '1' = '0'): Promise<string | undefined> {
     this.#turn += 1
     const turn = this.#turn
     const [title] = exportFormats[format]
@@ -81,7 +78,7 @@ export class ExportRun {
     return answer
   }
 
-  #offerSkip(format: ExportFormatName, search: Search, { faults }: Refusal) {
+  #offerSkip(format: OfferedFormat, search: Search, { faults }: Refusal) {
     const table = faultTable('Records that do not fit', faults)
     const skip = button('Download the others', () => void this.download(format, search, '1'))
     this.#report.replaceChildren(table, skip)
@@ -96,4 +93,37 @@ function reasonOf(error: unknown): string {
   if (error instanceof Refusal && error.code === '' && error.status === 403)
     return 'Your account may not export records.'
   return explain(error)
+}
+
+/** Asks for the format in which selected records are saved. */
+export function openExportDialog(app: App, search: Search, count: number): void {
+  const format = element(
+    'select',
+    { id: 'export-format' },
+    ...Object.entries(exportFormats).map(([value, [title]]) => element('option', { value }, title)),
+  )
+  const run = new ExportRun(app)
+  const form = element(
+    'form',
+    { submit: (event) => void save(event) },
+    element('p', {}, `This exports ${recordCount(count)} as one file.`),
+    element('div', { class: 'format' }, element('label', { for: 'export-format' }, 'Format'), format),
+    run.dom,
+    element(
+      'footer',
+      {},
+      button('Cancel', () => dialog.close(), { class: 'quiet' }),
+      element('button', { class: 'primary' }, 'Export'),
+    ),
+  )
+  const dialog = openDialog('Export', [form])
+  format.focus()
+
+  async function save(event: Event) {
+    event.preventDefault()
+    const saved = await run.download(format.value as OfferedFormat, search)
+    if (saved === undefined || !dialog.open) return
+    dialog.close()
+    app.notices.say(saved)
+  }
 }

@@ -1,6 +1,9 @@
 /** More of a line is not shown. */
 const LINE_CHARACTERS = 400
 
+/** The API takes no larger file. */
+export const FILE_BYTES_MAX = 32 * 1024 * 1024
+
 /** Each format that the API imports, with its name for people and the type of its body. */
 export const importFormats = {
   csv: { title: 'CSV', mediaType: 'text/csv' },
@@ -67,6 +70,25 @@ export function whyNoText(head: Uint8Array): string | undefined {
   return head.includes(0) && encodingOf(head) === 'utf-8'
     ? 'It is no text: take a file of CSV, JSON, JSON lines, ssh_config, pg_service.conf or an inventory.'
     : undefined
+}
+
+/** Why a file cannot be imported or can no longer be read; undefined if it can. */
+export async function whyUnreadable(file: Blob): Promise<string | undefined> {
+  if (file.size === 0) return 'The file is empty: choose another one.'
+  if (file.size > FILE_BYTES_MAX) return tooLarge(file.size)
+  try {
+    // The browser looks whether it is still the file that was chosen.
+    await file.slice(0, 1).arrayBuffer()
+    return undefined
+  } catch {
+    return 'The file cannot be read: it has changed or gone since you chose it, or it is a folder. Choose it again.'
+  }
+}
+
+/** What to say about a file that the server does not take. */
+export function tooLarge(bytes: number): string {
+  const size = (bytes / 1024 / 1024).toFixed(1)
+  return `The file is too large: it has ${size} MiB, and the server takes ${FILE_BYTES_MAX / 1024 / 1024} MiB at most, or less. Make it several files, or use the command on the host of the server.`
 }
 
 /** UTF-16 has a mark at its beginning. */

@@ -7,11 +7,11 @@ import { button, element } from './element.ts'
 import { grouped } from './figure-text.ts'
 import { ImportChoices } from './import-choices.ts'
 import { ImportColumns } from './import-columns.ts'
-import { explainImport, whyUnreadable } from './import-errors.ts'
-import { type ImportFormat, importFormats, readLines } from './import-format.ts'
+import { type ImportFormat, importFormats, readLines, whyUnreadable } from './import-format.ts'
 import {
   type Counts,
   countsText,
+  explainImport,
   faultTable,
   firstRecords,
   nameList,

@@ -1,9 +1,11 @@
 import type { ImportWarning, ReadColumn } from '../exchange/row.ts'
 import { type ChangedMembers, fieldChanges } from './activity-entry.ts'
+import { explain, Refusal, Unreachable } from './api.ts'
 import { type Configuration, fields } from './configuration.ts'
 import { element, headRow } from './element.ts'
 import { grouped } from './figure-text.ts'
 import { changeList } from './history-text.ts'
+import { tooLarge } from './import-format.ts'
 import { shown } from './shown-text.ts'
 
 const kinds = ['added', 'modified', 'removed'] as const
@@ -28,6 +30,23 @@ export interface Trial extends Counts {
 }
 
 const LISTED_MAX = 200
+const KEPT = 'The file and what you have chosen stay: one more press tries again.'
+
+/**
+ * What to say about an import that failed.
+ *
+ * @param isSent Whether all of the file had been sent for an import that changes records.
+ */
+export function explainImport(error: unknown, bytes: number, isSent: boolean): string {
+  if (error instanceof Unreachable) {
+    return isSent
+      ? `The server went away before it answered: it has imported all of the file or nothing. "Check" shows which: after an import, everything is unchanged.`
+      : `Cannot reach the server; nothing has changed. ${KEPT}`
+  }
+  if (!(error instanceof Refusal)) return `${explain(error)} ${KEPT}`
+  if (error.status === 413) return tooLarge(bytes)
+  return error.faults.length > 0 ? explain(error) : `${explain(error)} ${KEPT}`
+}
 
 export function countsText({ added, modified, removed, unchanged }: Counts): string {
   return `${grouped(added)} added, ${grouped(modified)} modified, ${grouped(removed)} removed, ${grouped(unchanged)} unchanged`

@@ -1,8 +1,7 @@
-import { explain, Refusal, Unreachable } from './api.ts'
+import { type Api, explain, Refusal, tagIn, Unreachable } from './api.ts'
 import type { App } from './app.ts'
 import { isSame, type Patch, patched } from './changes.ts'
-import type { Configuration } from './configuration.ts'
-import { type Counted, countRecords, isSameCount, KEPT_RECORDS_MAX } from './counted-records.ts'
+import { type Configuration, configurationsIn } from './configuration.ts'
 import { openDialog } from './dialog.ts'
 import { button, element } from './element.ts'
 import { grouped, recordCount } from './figure-text.ts'
@@ -35,6 +34,18 @@ export interface Target {
   counted(records: readonly Configuration[]): void
   /** Called when it is done. */
   done(): void
+}
+
+/** If there are more, only their number is read, and a change of them cannot be undone. */
+const KEPT_RECORDS_MAX = 10_000
+
+/** What a search keeps at one moment. */
+interface Counted {
+  readonly count: number
+  /** The tag of the list at that moment, for `If-Match`. */
+  readonly tag: string
+  /** Undefined if they are more than KEPT_RECORDS_MAX. */
+  readonly records: readonly Configuration[] | undefined
 }
 
 /** Counts records, asks, and changes exactly those that were counted. */
@@ -239,4 +250,31 @@ function outcomeOf(patch: Patch | undefined, { count, records = [] }: Counted): 
 
 function isStale(error: unknown): boolean {
   return error instanceof Refusal && (error.status === 412 || error.code === 'too_many_affected')
+}
+
+/**
+ * Counts records, and reads them if they are not too many.
+ *
+ * @param expected How many they may be.
+ * @throws As `Api.call`.
+ */
+async function countRecords(api: Api, search: Search, expected: number): Promise<Counted> {
+  const path = `configurations/?${queryOf(search)}`
+  if (expected > KEPT_RECORDS_MAX) {
+    const answer = await api.call(`${path}&page=0&per_page=1`)
+    const count = Number(answer.headers.get('X-Total-Count'))
+    if (count > KEPT_RECORDS_MAX) return { count, tag: tagIn(answer), records: undefined }
+  }
+  const answer = await api.call(path)
+  const records = configurationsIn(answer.text)
+  return { count: records.length, tag: tagIn(answer), records }
+}
+
+/** Whether both times the same records were there, with the same values, as far as they were read. */
+function isSameCount({ records }: Counted, after: Counted): boolean {
+  return (
+    records !== undefined &&
+    after.records !== undefined &&
+    JSON.stringify(records) === JSON.stringify(after.records)
+  )
 }

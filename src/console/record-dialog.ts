@@ -1,22 +1,24 @@
 import type { Labels } from '../store/labels.ts'
-import { Refusal } from './api.ts'
+import { type Api, Refusal } from './api.ts'
 import type { App } from './app.ts'
-import { changesIn, isSame } from './changes.ts'
+import { changesIn, compareVersions, isSame, type Version } from './changes.ts'
 import {
   type Configuration,
   configurationPath,
   describeThrough,
+  readConfiguration,
   type Tagged,
   taggedIn,
 } from './configuration.ts'
-import { ask } from './dialog.ts'
-import { type Child, element } from './element.ts'
-import { type FormDialog, openFormDialog } from './form-dialog.ts'
+import { ask, choose } from './dialog.ts'
+import { type Child, element, headRow } from './element.ts'
+import { type FormDialog, inShort, openFormDialog } from './form-dialog.ts'
 import { draftGranted } from './grant-rows.ts'
-import { PresentRecord } from './present-record.ts'
 import { type Draft, type FormValues, RecordForm } from './record-form.ts'
 import { shown } from './shown-text.ts'
-import { chooseVersion } from './versions-dialog.ts'
+
+const MINE = 'Keep mine'
+const THEIRS = 'Take theirs'
 
 /**
  * Asks for the fields of a new record, until the server has it or it is given up.
@@ -57,6 +59,34 @@ export function openEdit(
   new RecordEdit(app, configuration, saved)
 }
 
+/**
+ * Deletes a record if a person confirms it, who has seen what it is now.
+ *
+ * @returns The record that was deleted; undefined if it was not confirmed.
+ * @throws As `Api.call`; it is still there.
+ */
+export async function removeRecord(app: App, name: string): Promise<Configuration | undefined> {
+  const present = new PresentRecord(app.api, name)
+  for (let isLate = false; ; isLate = true) {
+    const { configuration, tag } = await present.read()
+    const through = await describeThrough(app.api, configuration.name)
+    const what: Child[] = [
+      isLate && element('p', {}, 'Somebody has changed this record meanwhile.'),
+      element('p', {}, 'This deletes ', ...inShort(configuration), '.'),
+      through !== undefined && element('p', {}, shown(`${through}.`)),
+      element('p', {}, 'Its history can put it back, with a new ID.'),
+    ]
+    if (!(await ask('Delete a record', what, 'Delete'))) return undefined
+    try {
+      await app.api.call(configurationPath(name), { method: 'DELETE', headers: { 'If-Match': tag } })
+      return configuration
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.status !== 412) throw error
+      present.forget()
+    }
+  }
+}
+
 /** The form of a record that others may change meanwhile. */
 class RecordEdit {
   readonly #app: App
@@ -86,12 +116,12 @@ class RecordEdit {
     return this.#app.live.listen(({ kind, configuration: now }) => {
       if (now.id !== id) return
       this.#present.forget(now.name)
-      if (kind === 'removed') return this.#dialog.tell('Somebody has deleted this record.')
+      if (kind === 'removed') return this.#dialog.say('Somebody has deleted this record.')
       // The stream reports one's own change, too, perhaps before its answer is here.
       if (isSame(this.#form.read(), now)) this.#seen = now
       if (isSame(this.#seen, now)) return
       if (isSame(this.#form.read(), this.#seen)) this.#showPresent(now)
-      else this.#dialog.tell('Somebody has changed this record. Save shows both versions.')
+      else this.#dialog.say('Somebody has changed this record. Save shows both versions.')
     })
   }
 
@@ -157,6 +187,71 @@ class RecordEdit {
     const isWanted = await ask('The record is gone', [what], 'Add it again')
     return isWanted ? add(this.#app, values, this.#saved) : undefined
   }
+}
+
+/** A record as the server has it now: read once, and again after it has changed. */
+class PresentRecord {
+  readonly #api: Api
+  #name: string
+  #reading: Promise<Tagged> | undefined
+
+  constructor(api: Api, name: string) {
+    this.#api = api
+    this.#name = name
+  }
+
+  get name(): string {
+    return this.#name
+  }
+
+  /** @throws As `Api.call`; the next call tries again. */
+  read(): Promise<Tagged> {
+    const reading = this.#reading ?? readConfiguration(this.#api, this.#name)
+    this.#reading = reading
+    reading.catch(() => {
+      if (this.#reading === reading) this.#reading = undefined
+    })
+    return reading
+  }
+
+  /** Has it read again: it has changed, and perhaps has another name. */
+  forget(name = this.#name): void {
+    this.#name = name
+    this.#reading = undefined
+  }
+}
+
+/**
+ * Shows both versions of a record side by side, and asks which shall stand.
+ *
+ * @returns Undefined for neither: one goes on editing.
+ */
+async function chooseVersion(mine: Version, theirs: Configuration): Promise<'mine' | 'theirs' | undefined> {
+  const rows = compareVersions(mine, theirs).map(({ field, mine, theirs }) =>
+    element(
+      'tr',
+      { class: mine === theirs ? '' : 'differs' },
+      element('th', { scope: 'row' }, field),
+      element('td', {}, mine !== undefined && shown(mine)),
+      element('td', {}, theirs !== undefined && shown(theirs)),
+      element('td', {}, mine === theirs ? '' : 'differs'),
+    ),
+  )
+  const choice = await choose(
+    'Somebody else was faster',
+    [
+      element('p', {}, 'The record has changed since you opened it. Which version shall stand?'),
+      element(
+        'table',
+        { class: 'versions' },
+        headRow('Field', 'Yours', 'Theirs', element('span', { class: 'unseen' }, 'Difference')),
+        element('tbody', {}, ...rows),
+      ),
+    ],
+    { 'Go on editing': 'quiet', [THEIRS]: '', [MINE]: 'primary' },
+    'history',
+  )
+  return choice === MINE ? 'mine' : choice === THEIRS ? 'theirs' : undefined
 }
 
 /** The labels that a form offers. */

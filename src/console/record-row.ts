@@ -3,9 +3,8 @@ import type { App } from './app.ts'
 import { type Configuration, fieldNames, findConfiguration, ofFields } from './configuration.ts'
 import { copyButton, copyIcon } from './copy-button.ts'
 import { usualLine } from './copy-lines.ts'
-import { element } from './element.ts'
+import { element, mark } from './element.ts'
 import { labelLinks } from './label-links.ts'
-import { mark } from './mark.ts'
 import { shown } from './shown-text.ts'
 
 /** A row of the list, for one record as long as it is shown. */

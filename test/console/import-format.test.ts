@@ -1,8 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { FILE_BYTES_MAX } from '../../src/console/import-errors.ts'
-import { guessFormat, readLines, whyNoText } from '../../src/console/import-format.ts'
+import { FILE_BYTES_MAX, guessFormat, readLines, whyNoText } from '../../src/console/import-format.ts'
 import { IMPORT_BYTES_MAX } from '../../src/limits.ts'
 
 describe('the guess of a format', () => {
