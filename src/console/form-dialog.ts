@@ -9,7 +9,7 @@ import { shown } from './shown-text.ts'
 export interface FormDialog {
   readonly dom: HTMLDialogElement
   /** Says something above the buttons; read aloud. */
-  tell(...nodes: readonly Child[]): void
+  say(...nodes: readonly Child[]): void
 }
 
 /**
@@ -44,15 +44,10 @@ export function openFormDialog(
       return false
     },
   })
-  // The browser asks before a reload.
-  const keep = (event: Event) => {
-    if (form.isTouched) event.preventDefault()
-  }
-  addEventListener('beforeunload', keep)
-  dom.addEventListener('close', () => removeEventListener('beforeunload', keep))
-  return { dom, tell }
+  askBeforeReload(form, dom)
+  return { dom, say }
 
-  function tell(...nodes: readonly Child[]) {
+  function say(...nodes: readonly Child[]) {
     message.replaceChildren(element('p', {}, ...nodes))
   }
 
@@ -78,7 +73,7 @@ export function openFormDialog(
       app.notices.say(...done)
       app.refresh()
     } catch (error) {
-      tell(...explanationOf(error))
+      say(...explanationOf(error, app))
       if (error instanceof Refusal) form.showFaults(error.faults)
     } finally {
       submit.disabled = false
@@ -86,26 +81,32 @@ export function openFormDialog(
       if (document.activeElement === document.body) submit.focus()
     }
   }
+}
 
-  function explanationOf(error: unknown): readonly Child[] {
-    if (!(error instanceof Refusal) || error.status !== 409) return [explain(error)]
-    const [holder] = configurationsIn(error.body)
-    if (holder === undefined) return ['Another record has the name, and this account does not see it.']
-    return [
-      'Another record has the name: ',
-      ...inShort(holder),
-      '. ',
-      // What was typed stays here.
-      element(
-        'a',
-        { href: app.linkTo({ record: holder.name }), target: '_blank' },
-        'Show it in a new window',
-      ),
-    ]
+/** The browser asks before it drops what was typed into a form, while its dialogue is open. */
+function askBeforeReload(form: RecordForm, dialog: HTMLDialogElement) {
+  const prevent = (event: Event) => {
+    if (form.isTouched) event.preventDefault()
   }
+  addEventListener('beforeunload', prevent)
+  dialog.addEventListener('close', () => removeEventListener('beforeunload', prevent))
 }
 
 /** A record in a line: `name (user@host:port)`. */
 export function inShort({ name, hostname, port, username }: Configuration): readonly Child[] {
   return [element('b', {}, shown(name)), ' (', shown(`${username}@${hostname}:${port}`), ')']
+}
+
+/** Why a record was not saved. */
+function explanationOf(error: unknown, app: App): readonly Child[] {
+  if (!(error instanceof Refusal) || error.status !== 409) return [explain(error)]
+  const [holder] = configurationsIn(error.body)
+  if (holder === undefined) return ['Another record has the name, and this account does not see it.']
+  return [
+    'Another record has the name: ',
+    ...inShort(holder),
+    '. ',
+    // What was typed stays here.
+    element('a', { href: app.linkTo({ record: holder.name }), target: '_blank' }, 'Show it in a new window'),
+  ]
 }

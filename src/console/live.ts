@@ -94,15 +94,15 @@ export class Live {
     this.#source = source
     source.onopen = () => {
       this.#pauseMs = PAUSE_MS_MIN
-      this.#tell({ kind: 'connected', isConnected: true })
+      this.#announce({ kind: 'connected', isConnected: true })
     }
     for (const kind of KINDS)
       source.addEventListener(kind, ({ data, lastEventId }) => {
-        this.#tell({ kind: 'change', change: { kind, ...JSON.parse(data) }, tag: lastEventId })
+        this.#announce({ kind: 'change', change: { kind, ...JSON.parse(data) }, tag: lastEventId })
       })
-    source.addEventListener('reset', ({ lastEventId }) => this.#tell({ kind: 'reset', tag: lastEventId }))
+    source.addEventListener('reset', ({ lastEventId }) => this.#announce({ kind: 'reset', tag: lastEventId }))
     source.onerror = () => {
-      this.#tell({ kind: 'connected', isConnected: false })
+      this.#announce({ kind: 'connected', isConnected: false })
       // A connection that broke comes back by itself; one that was refused does not.
       if (source.readyState === EventSource.CLOSED) void this.#openAgain()
     }
@@ -124,7 +124,7 @@ export class Live {
     this.#source = undefined
   }
 
-  #tell(message: Message) {
+  #announce(message: Message) {
     this.#take(message)
     this.#send(message)
   }
