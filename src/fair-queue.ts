@@ -14,14 +14,14 @@ interface Waiter {
 }
 
 /** A caller with its jobs, or a group of callers. None is empty but the one of all. */
-interface Group {
+interface CallerGroup {
   /** Places taken by its own jobs and by those of all within. */
   taken: number
   /** The next to be served first. */
   readonly waiters: Waiter[]
   /** Groups within by key, the next to be served first: those that were not served lately, and those that were. */
-  readonly fresh: Map<string, Group>
-  readonly served: Map<string, Group>
+  readonly fresh: Map<string, CallerGroup>
+  readonly served: Map<string, CallerGroup>
   turn: number
 }
 
@@ -108,11 +108,11 @@ export function createFairQueue(runningMax: number, waitingMax: number, refusal:
   }
 }
 
-function createGroup(): Group {
+function createGroup(): CallerGroup {
   return { taken: 0, waiters: [], fresh: new Map(), served: new Map(), turn: 0 }
 }
 
-function takeNext(group: Group): Waiter | undefined {
+function takeNext(group: CallerGroup): Waiter | undefined {
   group.turn = (group.turn + 1) % QUEUE_TURNS_OF_SERVED
   const isOfServed = group.fresh.size === 0 || (group.turn === 0 && group.served.size > 0)
   const turns = isOfServed ? group.served : group.fresh
@@ -126,9 +126,9 @@ function takeNext(group: Group): Waiter | undefined {
   return waiter
 }
 
-function takeLastOfLargest(group: Group): Waiter | undefined {
+function takeLastOfLargest(group: CallerGroup): Waiter | undefined {
   let largest:
-    | { readonly others: Map<string, Group>; readonly key: string; readonly inner: Group }
+    | { readonly others: Map<string, CallerGroup>; readonly key: string; readonly inner: CallerGroup }
     | undefined
   // If several are equally large, the last one: it would wait longest for its turn anyway.
   for (const others of [group.fresh, group.served])

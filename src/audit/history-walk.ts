@@ -56,7 +56,7 @@ interface Held extends HistoryPlace {
   readonly bytes: number
 }
 
-interface Kept extends HistoryPlace {
+interface KeptLine extends HistoryPlace {
   readonly time: string
   readonly json: string
 }
@@ -66,7 +66,7 @@ export class HistoryWalk {
   readonly #query: HistoryQuery
   readonly #upTo: number
   readonly #past: PastRecords | undefined
-  readonly #kept: Kept[] = []
+  readonly #kept: KeptLine[] = []
   /** Lines that wait until it is known that no newer one is missing. */
   #held: Held[] = []
   #heldBytes = 0

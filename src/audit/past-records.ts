@@ -22,7 +22,7 @@ export interface PastChange {
 
 const UNKNOWN: PastChange = { before: undefined, after: undefined, isCertain: false }
 
-interface Known {
+interface KnownRecord {
   readonly record: Configuration
   /** How many gaps there were when it became known. */
   readonly gaps: number
@@ -40,7 +40,7 @@ const NEVER = -1
 export class PastRecords {
   readonly #find: (id: number) => Configuration | undefined
   readonly #bytesMax: number
-  readonly #known = new Map<number, Known>()
+  readonly #known = new Map<number, KnownRecord>()
   #bytes = 0
   #gaps = 0
 

@@ -27,12 +27,12 @@ export interface RecordHistory {
 }
 
 /** The records at the moment of the question. */
-export interface Asked {
+export interface AskedRecords {
   readonly store: string
   readonly revision: number
 }
 
-interface Found {
+interface FoundEntry {
   readonly revision: number
   readonly entry: HistoryEntry
 }
@@ -57,7 +57,7 @@ export class RecordHistories {
   }
 
   /** The id of the last record that had a name; undefined if the trail names none. @throws {TrailUnavailableError} */
-  async findLastHolder(asked: Asked, name: string, turn: Turn): Promise<number | undefined> {
+  async findLastHolder(asked: AskedRecords, name: string, turn: Turn): Promise<number | undefined> {
     let last: { readonly revision: number; readonly id: number } | undefined
     await this.#search(asked, turn, {
       text: printableJson(name),
@@ -77,10 +77,10 @@ export class RecordHistories {
    *
    * @throws {TrailUnavailableError}
    */
-  async read(asked: Asked, id: number, limit: number, turn: Turn): Promise<RecordHistory> {
+  async read(asked: AskedRecords, id: number, limit: number, turn: Turn): Promise<RecordHistory> {
     const now = timestamp()
     /** Falling. */
-    const found: Found[] = []
+    const found: FoundEntry[] = []
     const listed = await this.#search(asked, turn, {
       text: `"id":${id},`,
       turnBytes: TRAIL_PIECE_BYTES,
@@ -110,7 +110,7 @@ export class RecordHistories {
    * @throws {TrailUnavailableError}
    */
   async readAll(
-    asked: Asked,
+    asked: AskedRecords,
     query: HistoryQuery,
     find: (id: number) => Configuration | undefined,
     turn: Turn,
@@ -139,7 +139,7 @@ export class RecordHistories {
    * @throws {TrailUnavailableError}
    */
   async readSeen(
-    asked: Asked,
+    asked: AskedRecords,
     { name, access, limit }: SeenName,
     present: Configuration | undefined,
     find: (id: number) => Configuration | undefined,
@@ -160,7 +160,7 @@ export class RecordHistories {
     return this.readAll(asked, { limit, access, keeps }, find, turn)
   }
 
-  async #search({ store, revision }: Asked, turn: Turn, more: Omit<TrailSearch, 'store' | 'upTo'>) {
+  async #search({ store, revision }: AskedRecords, turn: Turn, more: Omit<TrailSearch, 'store' | 'upTo'>) {
     await this.#trail.written().catch((error: unknown) => {
       throw new TrailUnavailableError(UNAVAILABLE, { cause: error })
     })
@@ -181,12 +181,12 @@ function isListedAfter(
   return range !== undefined && change !== undefined && range.after < change.revision
 }
 
-function isAddition({ entry }: Found): boolean {
+function isAddition({ entry }: FoundEntry): boolean {
   return entry.event === 'configuration_added'
 }
 
 /** Keeps the last ones, each once. */
-function insert(found: Found[], added: Found, limit: number): void {
+function insert(found: FoundEntry[], added: FoundEntry, limit: number): void {
   const at = found.findIndex(({ revision }) => revision <= added.revision)
   if (at === -1) found.push(added)
   else if (found[at]?.revision !== added.revision) found.splice(at, 0, added)

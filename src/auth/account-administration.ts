@@ -48,7 +48,7 @@ export interface ChangedAccount {
 }
 
 /** Whether an entity tag is one that the caller expects; undefined without conditions. */
-type Condition = ((etag: string) => boolean) | undefined
+type TagCondition = ((etag: string) => boolean) | undefined
 
 export interface AdministrationOptions {
   readonly accounts: Pick<LiveAccounts, 'list' | 'find' | 'read' | 'change'>
@@ -119,7 +119,7 @@ export class AccountAdministration {
     kind: AccountKind,
     name: string,
     { secret, ...rights }: AccountPatch,
-    isExpected: Condition,
+    isExpected: TagCondition,
   ): Promise<ChangedAccount> {
     return this.#change(request, kind, name, secret, (found, stored) => {
       checkExpected(found, kind, name, isExpected)
@@ -130,7 +130,7 @@ export class AccountAdministration {
   }
 
   /** Removes an account, which ends all its sessions and tokens. @throws as `modify` does. */
-  async remove(request: Request, kind: AccountKind, name: string, isExpected: Condition): Promise<void> {
+  async remove(request: Request, kind: AccountKind, name: string, isExpected: TagCondition): Promise<void> {
     await this.#change(request, kind, name, undefined, (found) => {
       checkExpected(found, kind, name, isExpected)
       const rest = removeAccount(found, kind, name)
@@ -176,7 +176,7 @@ export class AccountAdministration {
 }
 
 /** @throws {Problem} 404 for an unknown account, 412 if the account has changed. */
-function checkExpected(found: Accounts, kind: AccountKind, name: string, isExpected: Condition): void {
+function checkExpected(found: Accounts, kind: AccountKind, name: string, isExpected: TagCondition): void {
   const account = findAccount(found, kind, name)
   if (account === undefined) throw unknownAccount(kind, name)
   if (isExpected !== undefined && !isExpected(tagOf([account])))

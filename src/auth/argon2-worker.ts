@@ -30,7 +30,7 @@ export interface Argon2Worker {
   compute(parameters: Argon2Parameters): Promise<Uint8Array>
 }
 
-type Answer =
+type WorkerAnswer =
   | { readonly id: number; readonly tag: Uint8Array }
   | { readonly id: number; readonly error: Error }
 
@@ -94,7 +94,7 @@ export function createArgon2Worker({ quietMs = ARGON2_WORKER_QUIET_MS } = {}): A
     const quiet = setTimeout(end, quietMs).unref()
     let lastId = 0
 
-    worker.on('message', (answer: Answer) => {
+    worker.on('message', (answer: WorkerAnswer) => {
       const call = waiting.get(answer.id)
       waiting.delete(answer.id)
       if ('tag' in answer) call?.resolve(answer.tag)

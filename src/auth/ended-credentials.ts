@@ -9,7 +9,7 @@ const REVOCATIONS_MAX = 1_000_000
 export const REVOCATIONS_DROPPED_AT_ONCE = 1_000
 
 /** The credentials of one generation of an account. */
-interface Group {
+interface GenerationCredentials {
   /** By `jti`, when each would have expired, in seconds since 1970. */
   readonly expiries: Map<string, number>
   /** On their way to the disk. */
@@ -34,7 +34,7 @@ function generationOf(jti: string): number {
 export class EndedCredentials {
   readonly #max: number
   readonly #ofGenerationMax: number
-  readonly #groups = new Map<number, Group>()
+  readonly #groups = new Map<number, GenerationCredentials>()
   #size = 0
   /** Goes through all groups again and again. */
   #sweep = this.#groups.entries()
@@ -105,7 +105,7 @@ export class EndedCredentials {
     for (const { expiries } of this.#groups.values()) yield* expiries
   }
 
-  #groupOf(generation: number): Group {
+  #groupOf(generation: number): GenerationCredentials {
     const found = this.#groups.get(generation)
     if (found !== undefined) return found
     const group = { expiries: new Map(), pending: 0, earliest: Number.POSITIVE_INFINITY, isOver: false }
@@ -129,7 +129,7 @@ export class EndedCredentials {
     }
   }
 
-  #dropExpiredOf(generation: number, group: Group, now: number) {
+  #dropExpiredOf(generation: number, group: GenerationCredentials, now: number) {
     const { expiries } = group
     const before = expiries.size
     group.earliest = Number.POSITIVE_INFINITY
@@ -141,7 +141,7 @@ export class EndedCredentials {
     this.#forgetIfEmpty(generation, group)
   }
 
-  #forgetIfEmpty(generation: number, { expiries, pending }: Group) {
+  #forgetIfEmpty(generation: number, { expiries, pending }: GenerationCredentials) {
     if (expiries.size === 0 && pending === 0) this.#groups.delete(generation)
   }
 }

@@ -40,7 +40,7 @@ export interface ChangeLogParts extends NodeIdentity {
   readonly elapsed?: () => number
 }
 
-type Finding =
+type BatchOutcome =
   | 'made'
   /** Another batch came first. */
   | 'outdated'
@@ -232,7 +232,7 @@ export class EtcdChangeLog implements SharedChangeLog {
   }
 
   /** @returns What came of it, unless the batch is settled. */
-  async #attempt(batch: Batch): Promise<Finding | Failure> {
+  async #attempt(batch: Batch): Promise<BatchOutcome | Failure> {
     const { gateway, keys, node, start } = this.#parts
     const isNewest = this.#isNewestFor(batch)
     const base = {
@@ -303,7 +303,11 @@ export class EtcdChangeLog implements SharedChangeLog {
    * @param base What the batch went on from.
    * @throws {SyntaxError} if the key of the node or the sequence cannot be read.
    */
-  #takeFailure({ answers }: TransactionAnswer, base: BatchBase, { number, hasAdditions }: Batch): Finding {
+  #takeFailure(
+    { answers }: TransactionAnswer,
+    base: BatchBase,
+    { number, hasAdditions }: Batch,
+  ): BatchOutcome {
     const { keys } = this.#parts
     const [own, sequence] = answers.map((answer) =>
       answer.kind === 'range' ? answer.range.kvs[0] : undefined,
@@ -340,7 +344,7 @@ export class EtcdChangeLog implements SharedChangeLog {
   }
 
   /** A batch that may be made stays known for a while: the watch may still report its changes. */
-  #giveUp(batch: Batch, why: Finding | Failure) {
+  #giveUp(batch: Batch, why: BatchOutcome | Failure) {
     const cause = typeof why === 'string' ? undefined : why.cause
     if (!batch.mayBeMade) return this.#refuse(batch, notTaken(cause))
     batch.giveUp(cause)

@@ -23,7 +23,7 @@ export interface PostOptions {
 }
 
 /** A request on its way. */
-interface Sent {
+interface SentRequest {
   readonly response: Promise<IncomingMessage>
   /** Something has arrived. */
   extend(): void
@@ -107,7 +107,7 @@ export class HttpClient {
     this.#streamAgent.destroy()
   }
 
-  #send({ path, body, token, signal, timeoutMs }: PostOptions, agent: Agent): Sent {
+  #send({ path, body, token, signal, timeoutMs }: PostOptions, agent: Agent): SentRequest {
     signal?.throwIfAborted()
     const { promise: response, resolve, reject } = Promise.withResolvers<IncomingMessage>()
     const headers = [

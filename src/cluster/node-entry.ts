@@ -36,7 +36,7 @@ export interface NodeEntry {
 }
 
 /** Changes with one author and one time; those of a command have no request. */
-interface Group extends StoredAuthor {
+interface AuthoredChanges extends StoredAuthor {
   readonly changes: [request: string | null, ...names: string[]][]
 }
 
@@ -63,8 +63,8 @@ function importAuthor(first: Change | undefined): unknown[] {
   return [{ ...storedAuthor(authorship), request: requestOf(authorship), ...notesOf(authorship) }]
 }
 
-function groups(changes: readonly Change[]): Group[] {
-  const found = new Map<string, Group>()
+function groups(changes: readonly Change[]): AuthoredChanges[] {
+  const found = new Map<string, AuthoredChanges>()
   for (const change of changes) {
     const { authorship } = change
     if (authorship === undefined) continue

@@ -14,7 +14,7 @@ export interface NodeIdentity {
   readonly start: string
 }
 
-interface Parts extends NodeIdentity {
+interface PositionParts extends NodeIdentity {
   readonly gateway: Gateway
   readonly keys: ClusterKeys
   /** Called when this process must not go on. */
@@ -23,7 +23,7 @@ interface Parts extends NodeIdentity {
 
 /** What the next batch of this node goes on from: the key of the node, and the last id that was given. */
 export class NodePosition {
-  readonly #parts: Parts
+  readonly #parts: PositionParts
   #sequence: Versioned<number>
   #modRevision: number
   #lastBatch: number
@@ -35,7 +35,7 @@ export class NodePosition {
   #isCopied = false
 
   /** @throws {ClusterRefusedError} if the key of the node cannot be read. */
-  constructor(parts: Parts, { sequence, nodes }: ClusterState) {
+  constructor(parts: PositionParts, { sequence, nodes }: ClusterState) {
     this.#parts = parts
     this.#sequence = sequence
     const own = nodes.get(parts.node)
@@ -126,7 +126,7 @@ export class NodePosition {
   }
 }
 
-function batchOf(entry: string, { keys, node, gateway }: Parts): number {
+function batchOf(entry: string, { keys, node, gateway }: PositionParts): number {
   try {
     return parseNodeEntry(entry).batch
   } catch (error) {

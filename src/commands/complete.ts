@@ -48,7 +48,7 @@ export const completeCommand = defineCommand({
   },
 })
 
-type Asked = Exclude<Completion, { kind: 'files' | 'words' }>
+type ServerCompletion = Exclude<Completion, { kind: 'files' | 'words' }>
 
 /** @param last What is typed of the word. */
 async function wordsOf(
@@ -78,7 +78,7 @@ type Ask = (path: string) => ReturnType<Client['askJson']>
 
 /** The names of records that begin so: the first ones, and the last one, so that a shell finds what all have in common. */
 async function namesOf(
-  { areFlagsOver }: Extract<Asked, { kind: 'records' }>,
+  { areFlagsOver }: Extract<ServerCompletion, { kind: 'records' }>,
   prefix: string,
   ask: Ask,
 ): Promise<string[]> {
@@ -95,7 +95,7 @@ async function namesOf(
 
 /** Keys, with `=` where a value can follow, or the values of the key that is typed; the most frequent ones. */
 async function labelWordsOf(
-  { form, start }: Extract<Asked, { kind: 'labels' }>,
+  { form, start }: Extract<ServerCompletion, { kind: 'labels' }>,
   last: string,
   ask: Ask,
 ): Promise<string[]> {

@@ -62,7 +62,7 @@ export async function followExport(file: FollowedFile, screen: Screen, signal: A
 }
 
 /** Why the file is not fresh, as it was said. */
-interface Trouble {
+interface StaleReason {
   readonly of: 'server' | 'file' | 'records'
   readonly message: string
 }
@@ -78,7 +78,7 @@ class Refresher {
   #written: string | undefined
   #lastMs = 0
   #isFirst = true
-  #trouble: Trouble | undefined
+  #trouble: StaleReason | undefined
   /** As they were said. */
   #remarks = ''
 
@@ -155,14 +155,14 @@ class Refresher {
     command?.fileIsFresh(isReplaced)
   }
 
-  async #tryLater(of: Trouble['of'], { message }: Error) {
+  async #tryLater(of: StaleReason['of'], { message }: Error) {
     this.#tag = undefined
     this.#report(of, `${message}; it is tried again`)
     await pause(RETRY_MS, this.#signal)
   }
 
   /** Says it once: what is wrong with a server that is away may change while it is. */
-  #report(of: Trouble['of'], message: string) {
+  #report(of: StaleReason['of'], message: string) {
     const known = this.#trouble
     if (known?.of !== of || (of !== 'server' && known.message !== message))
       this.#screen.write(`connbook: ${message}\n`)

@@ -142,7 +142,7 @@ export class ActivityView implements ViewPart {
       for (let reads = 0; reads < READS_MAX && this.#next !== undefined; reads += 1) {
         const answer = await this.#app.api.call(this.#next, { signal: reading.signal })
         if (reading.signal.aborted) return
-        const { history, since } = JSON.parse(answer.text) as Answer
+        const { history, since } = JSON.parse(answer.text) as ActivityAnswer
         if (isFirst && reads === 0) this.#newer.hidden = true
         this.#entries = [...this.#entries, ...history]
         this.#next = nextIn(answer)
@@ -228,7 +228,7 @@ export class ActivityView implements ViewPart {
   }
 }
 
-interface Answer {
+interface ActivityAnswer {
   readonly history: readonly ActivityEntry[]
   readonly since: string
 }

@@ -4,7 +4,7 @@ import { button, element, setText } from './element.ts'
 /** What each right is called. */
 const rightTexts = { read: 'read', write: 'change' } as const
 
-interface Grant {
+interface GrantFields {
   readonly right: keyof typeof rightTexts
   readonly prefix: string
   readonly labels: readonly string[]
@@ -19,7 +19,7 @@ export interface GrantRows {
 
 /** @param grants As the API has them. */
 export function createGrantRows(app: App, grants: readonly string[]): GrantRows {
-  const rows = new Map<HTMLElement, () => Grant>()
+  const rows = new Map<HTMLElement, () => GrantFields>()
   const list = element('div')
   const add = button('Limit to some records', () => addRow({ right: 'read', prefix: '', labels: [] }, true))
   for (const grant of grants) addRow(parseGrant(grant), false)
@@ -29,7 +29,7 @@ export function createGrantRows(app: App, grants: readonly string[]): GrantRows 
     value: () => (rows.size === 0 ? undefined : [...rows.values()].map((read) => formatGrant(read()))),
   }
 
-  function addRow(grant: Grant, isNew: boolean) {
+  function addRow(grant: GrantFields, isNew: boolean) {
     const options = Object.entries(rightTexts).map(
       ([word, text]) => new Option(text, word, false, word === grant.right),
     )
@@ -37,7 +37,7 @@ export function createGrantRows(app: App, grants: readonly string[]): GrantRows 
     const prefix = textInput('Name begins with', grant.prefix)
     const labels = textInput('Labels, with & between', grant.labels.join(' & '))
     const count = element('output', { class: 'faint' })
-    const read = (): Grant => ({
+    const read = (): GrantFields => ({
       right: right.value === 'write' ? 'write' : 'read',
       prefix: prefix.value,
       labels: labels.value.split('&').flatMap((text) => (text.trim() === '' ? [] : [text.trim()])),
@@ -63,7 +63,7 @@ export function createGrantRows(app: App, grants: readonly string[]): GrantRows 
   }
 
   /** Says how many records a grant covers now. */
-  async function showCount(grant: Grant, output: HTMLOutputElement) {
+  async function showCount(grant: GrantFields, output: HTMLOutputElement) {
     const asked = filtersOf(grant)
     output.dataset.asked = asked
     const path = `configurations?${asked === '' ? '' : `${asked}&`}page=0&per_page=1`
@@ -103,7 +103,7 @@ export function draftGranted(grants: readonly string[] = []): {
   }
 }
 
-function parseGrant(text: string): Grant {
+function parseGrant(text: string): GrantFields {
   const [right, query = ''] = text.split('?', 2)
   const filters = new URLSearchParams(query)
   return {
@@ -113,13 +113,13 @@ function parseGrant(text: string): Grant {
   }
 }
 
-function formatGrant(grant: Grant): string {
+function formatGrant(grant: GrantFields): string {
   const filters = filtersOf(grant)
   return filters === '' ? grant.right : `${grant.right}?${filters}`
 }
 
 /** As a query of the list. */
-function filtersOf({ prefix, labels }: Grant): string {
+function filtersOf({ prefix, labels }: GrantFields): string {
   const filters = labels.map((label) => `label=${encodeURIComponent(label)}`)
   if (prefix !== '') filters.unshift(`prefix=${encodeURIComponent(prefix)}`)
   return filters.join('&')

@@ -12,7 +12,7 @@ import { shown } from './shown-text.ts'
 const UNKNOWN = 'The history does not say any more how the record was before this change.'
 
 /** A record as it is, and as it was before a change. */
-interface Way {
+interface PresentAndFormer {
   /** Undefined if it is not there. */
   readonly present: Configuration | undefined
   readonly tag: string
@@ -55,7 +55,7 @@ export async function putBack(app: App, entry: ActivityEntry): Promise<string | 
   }
 }
 
-async function findWay(app: App, entry: ActivityEntry): Promise<Way> {
+async function findWay(app: App, entry: ActivityEntry): Promise<PresentAndFormer> {
   // The record first: what changes after it is found out by its tag.
   const { configuration: present, tag } = await findById(app, entry.id)
   if (present === undefined && entry.event === 'configuration_deleted' && entry.record !== undefined)

@@ -22,7 +22,7 @@ const RETRY_MS = 2_000
 export class Session {
   #caller: WhoAmI | undefined
   #login: Promise<void> | undefined
-  #shown: Login | undefined
+  #shown: ShownLogin | undefined
   readonly #changed: () => void
 
   /** @param changed Called when it is known, or has changed, whose session it is. */
@@ -117,7 +117,7 @@ async function whoAmI(api: Api): Promise<WhoAmI | undefined> {
 }
 
 /** A login that is shown. */
-interface Login {
+interface ShownLogin {
   readonly ended: Promise<void>
   /** Takes it away. */
   end(): void
@@ -128,7 +128,7 @@ interface Login {
  *
  * @param notice Why it asks; empty at the beginning.
  */
-function showLogin(api: Api, notice: string): Login {
+function showLogin(api: Api, notice: string): ShownLogin {
   const { promise, resolve } = Promise.withResolvers<void>()
   const user = element('input', {
     id: 'login-user',

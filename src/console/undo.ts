@@ -11,19 +11,19 @@ const SENDS_MAX = 5
 const TOO_LATE = 'Somebody has changed one of these records since. The change can no longer be undone.'
 
 /** What a change of many records has done. */
-export interface Made {
+export interface DoneChange {
   readonly before: readonly Configuration[]
   /** The same records after it, in the same order; undefined if it has deleted them. */
   readonly after: readonly Configuration[] | undefined
 }
 
-type Known = ReadonlyMap<string | number, readonly Configuration[]>
+type RecordsByKey = ReadonlyMap<string | number, readonly Configuration[]>
 
 /** Takes back the last change of many records, as long as nobody has changed one of them since. */
 export class Undo {
   readonly #app: App
-  #made: Made | undefined
-  #known: Known = new Map()
+  #made: DoneChange | undefined
+  #known: RecordsByKey = new Map()
   readonly #button = button('Undo', () => void this.#undo())
 
   constructor(app: App) {
@@ -36,7 +36,7 @@ export class Undo {
   }
 
   /** Offers it, and says what was done. */
-  offer(made: Made, ...done: readonly Child[]): void {
+  offer(made: DoneChange, ...done: readonly Child[]): void {
     this.#made = made
     this.#known = knownOf(made)
     this.#button.disabled = false
@@ -74,7 +74,7 @@ export class Undo {
   }
 
   /** @returns Whether the records are as they were; false if somebody has changed one since. */
-  async #send({ before, after }: Made, sends = 1): Promise<boolean> {
+  async #send({ before, after }: DoneChange, sends = 1): Promise<boolean> {
     // As they should be now: if that would change nothing, nobody has changed one.
     const trial = await this.#sendImport('&dry_run=1', after ?? before)
     const { added, unchanged } = countsIn(trial)
@@ -107,14 +107,14 @@ function countsIn({ text }: ApiResponse): { readonly added: number; readonly unc
 }
 
 /** How each record was and is, by id; of those that were deleted, by name. */
-function knownOf({ before, after }: Made): Known {
+function knownOf({ before, after }: DoneChange): RecordsByKey {
   return after === undefined
     ? Map.groupBy(before, ({ name }) => name)
     : Map.groupBy([...before, ...after], ({ id }) => id)
 }
 
 /** Whether it is neither the change that was made, nor one before it, nor what undoes it. */
-function isLater({ kind, configuration: now }: LiveChange, known: Known): boolean {
+function isLater({ kind, configuration: now }: LiveChange, known: RecordsByKey): boolean {
   const ofName = known.get(now.name)
   if (ofName !== undefined)
     return kind !== 'removed' && ofName.every((one) => one.id !== now.id && !isSame(one, now))

@@ -12,7 +12,7 @@ const SHOWN_CHARACTERS_MAX = 100
 const LABELS_KEPT_MAX = 2 * LABELS_MAX
 
 /** Variables that Ansible reads for the same, by what they are; of several, the last in this order counts. */
-const variables: Readonly<Record<string, readonly [target: Target, rank: number]>> = {
+const variables: Readonly<Record<string, readonly [target: HostValue, rank: number]>> = {
   ansible_host: ['hostname', 0],
   ansible_ssh_host: ['hostname', 1],
   ansible_port: ['port', 0],
@@ -23,7 +23,7 @@ const variables: Readonly<Record<string, readonly [target: Target, rank: number]
   ansible_ssh_private_key_file: ['key', 1],
   ansible_ssh_common_args: ['jump', 0],
 }
-type Target = 'hostname' | 'port' | 'username' | 'key' | 'jump'
+type HostValue = 'hostname' | 'port' | 'username' | 'key' | 'jump'
 const fields = ['hostname', 'port', 'username'] as const
 
 /** A jump and nothing else, as an export writes it, or by its long name. */
@@ -41,7 +41,7 @@ export type LeaveOut = (variable: string) => void
 
 /** The variables of a host that a record can keep. */
 export class AnsibleHost {
-  readonly #values = new Map<Target, AnsibleValue & { readonly rank: number; readonly variable: string }>()
+  readonly #values = new Map<HostValue, AnsibleValue & { readonly rank: number; readonly variable: string }>()
   readonly #labels = new Map<string, { readonly value: string; readonly variable: string }>()
   readonly #clashes: RowFault[] = []
 

@@ -59,7 +59,7 @@ export function* resolveHostsInSlices(
 ): LongWork<ResolvedHost[]> {
   if (configuration.hosts.size > IMPORT_ROWS_MAX)
     throw new InvalidInputError(`It has more than ${IMPORT_ROWS_MAX} hosts; make it several files`)
-  const notes = new Notes()
+  const notes = new LeftOutNotes()
   const resolved: ResolvedHost[] = []
   const find = createFinder(configuration, stepsMax)
   let looked = 0
@@ -106,7 +106,7 @@ export function* resolveHostsInSlices(
   return resolved
 }
 
-interface Found {
+interface FoundValues {
   /** By keyword. */
   readonly values: ReadonlyMap<string, Value>
   readonly moreIdentities: readonly Value[]
@@ -133,7 +133,7 @@ function createFinder({ runs, general }: SshConfiguration, stepsMax: number) {
     pauseAt = stepsLeft
     return true
   }
-  return function* find(name: string, named: readonly NamedHost[]): LongWork<Found | undefined> {
+  return function* find(name: string, named: readonly NamedHost[]): LongWork<FoundValues | undefined> {
     const found = new Collected(name)
     const alias: Alias = { name, bytes: bytesOf(name), spend, hostnameAt: found.hostnameAt }
     const applying: Run[] = []
@@ -210,7 +210,7 @@ interface Note extends SshHostFault {
 }
 
 /** Values that are left out of records; one of `Host *` is reported once, not for each host. */
-class Notes {
+class LeftOutNotes {
   readonly #notes = new Map<string, Note>()
 
   add(location: SourceLocation, name: string, { field, detail }: SshHostFault) {

@@ -18,7 +18,7 @@ const SQLITE_CANTOPEN = 14
 const diskCodes: Readonly<Record<number, string>> = { 10: 'SQLITE_IOERR', 13: 'SQLITE_FULL' }
 
 /** Makes a call of SQLite, with whatever rights it is to have. */
-type Run = <T>(call: () => T) => T
+type CallSqlite = <T>(call: () => T) => T
 
 // Keeps the database objects: collecting one would close its file and drop the lock.
 const held = new Set<DatabaseSync>()
@@ -47,7 +47,7 @@ export function lockFile(path: string): FileLock | undefined {
  * @param reached A path by which the account gets to the file.
  */
 export function lockFileAs(account: SystemAccount, path: string, reached: string): FileLock | undefined {
-  const run: Run = (call) => runAs(account, call)
+  const run: CallSqlite = (call) => runAs(account, call)
   const made = run(() => {
     makeFile(reached, path)
     return fs.lstatSync(reached, { bigint: true })
@@ -57,7 +57,7 @@ export function lockFileAs(account: SystemAccount, path: string, reached: string
   return lockDatabase(path, () => openDatabaseAs(run, path, made), run)
 }
 
-function lockDatabase(path: string, open: () => DatabaseSync, run: Run): FileLock | undefined {
+function lockDatabase(path: string, open: () => DatabaseSync, run: CallSqlite): FileLock | undefined {
   let database: DatabaseSync | undefined
   try {
     const opened = open()
@@ -75,7 +75,7 @@ function lockDatabase(path: string, open: () => DatabaseSync, run: Run): FileLoc
 }
 
 /** @param made The file to open. */
-function openDatabaseAs(run: Run, path: string, made: BigIntStats): DatabaseSync {
+function openDatabaseAs(run: CallSqlite, path: string, made: BigIntStats): DatabaseSync {
   const existing = pathToFileURL(path)
   existing.searchParams.set('mode', 'rw')
   const database = openIfReachable(() => run(() => openDatabase(existing))) ?? openDatabase(existing)
@@ -119,7 +119,7 @@ function resultOf(error: unknown): number {
   return error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
 }
 
-function hold(database: DatabaseSync, run: Run): FileLock {
+function hold(database: DatabaseSync, run: CallSqlite): FileLock {
   held.add(database)
   return {
     release() {

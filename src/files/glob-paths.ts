@@ -2,7 +2,7 @@ import { systemCode } from '../errors.ts'
 import { type FileSystem, realFileSystem } from './file-system.ts'
 
 /** Whether a character fits; undefined stands for `*`. */
-type Part = ((character: string) => boolean) | undefined
+type PatternPart = ((character: string) => boolean) | undefined
 
 const MAGIC = /[*?[]/
 
@@ -64,8 +64,8 @@ function unescaped(segment: string): string {
   return segment.replace(/\\(.)/gu, '$1')
 }
 
-function partsOf(segment: string): Part[] {
-  const parts: Part[] = []
+function partsOf(segment: string): PatternPart[] {
+  const parts: PatternPart[] = []
   const characters = [...segment]
   for (let at = 0; at < characters.length; at++) {
     const character = characters[at] ?? ''
@@ -90,7 +90,7 @@ function endOfSet(characters: readonly string[], start: number): number {
   return characters.indexOf(']', start + (isNegated ? 3 : 2))
 }
 
-function setOf(inside: readonly string[]): Part {
+function setOf(inside: readonly string[]): PatternPart {
   const isNegated = inside[0] === '!' || inside[0] === '^'
   const members = isNegated ? inside.slice(1) : inside
   const ranges: [from: string, to: string][] = []
@@ -104,7 +104,7 @@ function setOf(inside: readonly string[]): Part {
 }
 
 /** Takes steps of at most the product of both lengths. */
-function fits(characters: readonly string[], parts: readonly Part[]): boolean {
+function fits(characters: readonly string[], parts: readonly PatternPart[]): boolean {
   let at = 0
   let next = 0
   let star = -1

@@ -198,7 +198,7 @@ const stat = promisify(fs.fstat)
 const close = promisify(fs.close)
 
 /** Where a path leads. */
-interface Way {
+interface ResolvedPath {
   /** Without links. */
   readonly end: string
   /** Whether nobody but root can change where it leads. */
@@ -210,7 +210,7 @@ interface Way {
  *
  * @throws {FolderRefusedError} for a link of another account, which could lead root to any folder.
  */
-function followWay(path: string): Way {
+function followWay(path: string): ResolvedPath {
   const names = namesOf(path)
   let end = resolve('/')
   let isRoots = isSafe(lstatSync(end))

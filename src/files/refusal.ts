@@ -5,22 +5,22 @@ import { quoteForShell } from '../shell.ts'
 import { describeOwner } from '../text.ts'
 import type { FileSystem } from './file-system.ts'
 
-interface Trouble {
+interface FailureText {
   readonly reason: string
   readonly remedy: string
 }
 
-const failedDisk: Trouble = {
+const failedDisk: FailureText = {
   reason: 'the disk failed',
   remedy: 'see what the system says about the disk (dmesg), and try again when it works',
 }
-const fullDisk: Trouble = { reason: 'no room is left on the disk', remedy: 'make room, and try again' }
-const tooManyFiles: Trouble = {
+const fullDisk: FailureText = { reason: 'no room is left on the disk', remedy: 'make room, and try again' }
+const tooManyFiles: FailureText = {
   reason: 'too many files are open',
   remedy: 'raise the limit on open files (ulimit -n)',
 }
 /** What a system call or SQLite can say about a disk. */
-const troubles: Readonly<Record<string, Trouble>> = {
+const troubles: Readonly<Record<string, FailureText>> = {
   EDQUOT: { reason: 'the quota of this account is used up', remedy: 'make room, or raise the quota' },
   EFBIG: { reason: 'the file would exceed the limit on file sizes', remedy: 'raise that limit (ulimit -f)' },
   EIO: failedDisk,
@@ -40,12 +40,12 @@ const troubles: Readonly<Record<string, Trouble>> = {
 }
 
 /** What a code of the system or of SQLite says about a disk, and what to do; undefined for other codes. */
-export function findTrouble(code: string): Trouble | undefined {
+export function findTrouble(code: string): FailureText | undefined {
   return troubles[code]
 }
 
 /** What else a system call can say about a path, or about the process. */
-const faults: Readonly<Record<string, Trouble>> = {
+const faults: Readonly<Record<string, FailureText>> = {
   EACCES: { reason: 'this account has no permission', remedy: 'run as its owner, or name another' },
   EBUSY: { reason: 'something else uses it', remedy: 'see what does, and try again' },
   EEXIST: { reason: 'it is there already', remedy: 'move it away, and try again' },

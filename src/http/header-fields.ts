@@ -154,7 +154,7 @@ export function formatCookie(
 }
 
 /** Any tag, or one of a list of tags. */
-type Condition = '*' | readonly string[]
+type EntityTags = '*' | readonly string[]
 
 /**
  * Whether `If-None-Match` names the tag: a read is 304 (RFC 9110 section 13.1.2, weak comparison). A field that is not
@@ -199,7 +199,7 @@ export function tagsIn(ifNoneMatch: string): string[] {
   return condition.map((tag) => strengthened(tag).slice(1, -1))
 }
 
-function readCondition(name: string, field: string | undefined): Condition | undefined {
+function readCondition(name: string, field: string | undefined): EntityTags | undefined {
   if (field === undefined) return undefined
   const condition = parseCondition(field)
   if (condition !== undefined) return condition
@@ -210,16 +210,16 @@ function readCondition(name: string, field: string | undefined): Condition | und
 }
 
 /** Undefined for anything but `*` or a list of at least one tag. Node has joined the lines of the field. */
-function parseCondition(field: string): Condition | undefined {
+function parseCondition(field: string): EntityTags | undefined {
   if (trimBlanks(field) === '*') return '*'
   return listOfTags.test(field) ? (field.match(entityTags) ?? undefined) : undefined
 }
 
-function matches(condition: Condition, etag: string): boolean {
+function matches(condition: EntityTags, etag: string): boolean {
   return condition === '*' || condition.includes(etag)
 }
 
-function matchesWeakly(condition: Condition, etag: string): boolean {
+function matchesWeakly(condition: EntityTags, etag: string): boolean {
   return condition === '*' || condition.some((tag) => strengthened(tag) === etag)
 }
 

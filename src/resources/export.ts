@@ -224,7 +224,7 @@ function essenceOf(mediaType: string): string {
   return mediaType.split(';')[0] ?? mediaType
 }
 
-interface Known {
+interface KnownSummary {
   readonly tag: string
   readonly revision: number
   readonly summary: ExportSummary | WeakRef<ExportSummary>
@@ -235,7 +235,7 @@ interface Known {
  * shared while an export still needs it, and then forgotten.
  */
 export class ExportSummaries {
-  readonly #known = new Map<ExportFormatName, Known>()
+  readonly #known = new Map<ExportFormatName, KnownSummary>()
 
   find(format: ExportFormatName, tag: string): ExportSummary | undefined {
     const known = this.#known.get(format)

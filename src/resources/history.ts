@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { AllHistory } from '../audit/history-walk.ts'
-import type { Asked, RecordHistories } from '../audit/record-history.ts'
+import type { AskedRecords, RecordHistories } from '../audit/record-history.ts'
 import type { Turn } from '../audit/trail-scan.ts'
 import { createFairQueue } from '../fair-queue.ts'
 import { isUnchanged } from '../http/header-fields.ts'
@@ -144,7 +144,7 @@ export function historyHandlers(
   /** @param answer Gets the moment of the question: the records do not change before it waits. */
   async function inTurn(
     request: Request,
-    answer: (now: Asked, turn: Turn) => Promise<Reply>,
+    answer: (now: AskedRecords, turn: Turn) => Promise<Reply>,
   ): Promise<Reply> {
     await queue.enter([callerKey(request)])
     try {

@@ -161,7 +161,7 @@ export function manyChangeHandlers(store: ConfigurationStore, audit: AuditTrail)
   }
 }
 
-interface Asked {
+interface ManyRequest {
   readonly matches: (record: Configuration) => boolean
   /** The filters, as the audit trail names them. */
   readonly query: string
@@ -171,7 +171,7 @@ interface Asked {
 }
 
 /** @param more Faults that were found already. @throws {InvalidInputError} naming all faults. */
-function parseAsked(request: Request, more: readonly Fault[]): Asked {
+function parseAsked(request: Request, more: readonly Fault[]): ManyRequest {
   const { query: text, headers } = request
   const query = parseQuery(text, ['q', ...filterNames, 'all', 'dry_run'], repeatableFilterNames)
   const { values, lists, faults } = query

@@ -36,7 +36,7 @@ export const openApi = defineResource({
   ],
 })
 
-interface Made {
+interface MadeDocument {
   readonly pieces: readonly string[]
   readonly bytes: number
   readonly etag: string
@@ -44,7 +44,7 @@ interface Made {
 
 /** @param makeDocument Makes the text, at the first request. */
 export function openApiHandlers(makeDocument: () => string) {
-  let made: Made | undefined
+  let made: MadeDocument | undefined
   return { read }
 
   function read(request: Request): Reply {
@@ -62,7 +62,7 @@ export function openApiHandlers(makeDocument: () => string) {
   }
 }
 
-function prepare(text: string): Made {
+function prepare(text: string): MadeDocument {
   const pieces: string[] = []
   for (let at = 0; at < text.length; at += STREAM_PIECE_CHARACTERS)
     pieces.push(text.slice(at, at + STREAM_PIECE_CHARACTERS))

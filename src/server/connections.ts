@@ -16,8 +16,8 @@ export class Connections {
   readonly #cutOff: (connection: Connection) => void
   /** Room for connections that have not shown a credential yet, at the cost of the account with most. */
   readonly #newcomersMax: number
-  readonly #strangers = new Group()
-  readonly #known = new Map<string, Group>()
+  readonly #strangers = new ConnectionGroup()
+  readonly #known = new Map<string, ConnectionGroup>()
   #count = 0
   /** By TCP socket, and by TLS socket once there is one. */
   readonly #bySocket = new WeakMap<Socket, Connection>()
@@ -85,7 +85,7 @@ export class Connections {
     connection.account = account
     let group = this.#known.get(account)
     if (group === undefined) {
-      group = new Group()
+      group = new ConnectionGroup()
       this.#known.set(account, group)
     }
     group.members.add(connection)
@@ -106,14 +106,14 @@ export class Connections {
     this.#cutOff(quietest)
   }
 
-  #largestKnown(): Group | undefined {
-    let largest: Group | undefined
+  #largestKnown(): ConnectionGroup | undefined {
+    let largest: ConnectionGroup | undefined
     for (const group of this.#known.values())
       if (group.members.size > (largest?.members.size ?? 0)) largest = group
     return largest
   }
 
-  #groupOf({ account }: Connection): Group | undefined {
+  #groupOf({ account }: Connection): ConnectionGroup | undefined {
     return account === undefined ? this.#strangers : this.#known.get(account)
   }
 
@@ -129,7 +129,7 @@ export class Connections {
 }
 
 /** Connections by last use. A request only sets a number; they are sorted when one must be closed. */
-class Group {
+class ConnectionGroup {
   readonly members = new Set<Connection>()
   /** Quietest last, as of the last sorting; a connection that is missing has been touched since. */
   #sorted: { readonly connection: Connection; readonly quietSince: number }[] = []

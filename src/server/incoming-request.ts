@@ -23,7 +23,7 @@ const BODY_AT_ONCE_BYTES_MAX = 8 * 1024
 
 const noBody: Buffer = Buffer.alloc(0)
 
-type Reading<Body> = (incoming: IncomingMessage, resolve: (body: Body) => void, reject: Reject) => void
+type ReadBody<Body> = (incoming: IncomingMessage, resolve: (body: Body) => void, reject: Reject) => void
 
 /** What the reading of bodies needs. */
 export interface BodyParts {
@@ -142,7 +142,7 @@ export class IncomingRequest implements Request {
   }
 
   /** Reads the body, after a 100 (Continue) if the client waits for one. Without a body, Node emits no `end`. */
-  #receive<Body>(withoutBody: Body, bytesMax: number, read: Reading<Body>): Promise<Body> {
+  #receive<Body>(withoutBody: Body, bytesMax: number, read: ReadBody<Body>): Promise<Body> {
     const { promise, resolve, reject } = Promise.withResolvers<Body>()
     if (!this.#hasBody) resolve(withoutBody)
     // The connection has ended while the handler waited, and no event will tell.

@@ -6,7 +6,7 @@ import type { IncomingRequest } from './incoming-request.ts'
 export const KEPT_RECORD_BYTES = 100
 
 /** The records of one revision, and the connections that read them, by caller. */
-interface Version extends KeptRecords {
+interface KeptVersion extends KeptRecords {
   /** Of all its answers. */
   readonly notes: Set<Noted>
   readonly readers: Map<string, Set<Connection>>
@@ -15,7 +15,7 @@ interface Version extends KeptRecords {
 interface Holder {
   readonly caller: string
   /** The oldest of those that it reads, and that a change has replaced. */
-  readonly version: Version
+  readonly version: KeptVersion
   bytes: number
 }
 
@@ -27,7 +27,7 @@ export class KeptVersions {
   readonly #max: number
   readonly #connections: Connections
   readonly #cutOff: (connection: Connection, reason: string) => void
-  readonly #versions = new Map<number, Version>()
+  readonly #versions = new Map<number, KeptVersion>()
 
   /** @param max In bytes. */
   constructor(
@@ -99,7 +99,7 @@ export class KeptVersions {
    * By version, oldest first: what it keeps and the next one does not. Each change may have replaced one record. What was
    * noted belongs to one version. The newest version costs nothing: the store needs its records anyway.
    */
-  #costs(): { readonly version: Version; readonly bytes: number }[] {
+  #costs(): { readonly version: KeptVersion; readonly bytes: number }[] {
     const versions = [...this.#versions.values()].sort((a, b) => a.revision - b.revision)
     return versions.map((version, i) => {
       const next = versions[i + 1]
@@ -111,13 +111,13 @@ export class KeptVersions {
     })
   }
 
-  #remove(version: Version, caller: string) {
+  #remove(version: KeptVersion, caller: string) {
     version.readers.delete(caller)
     if (version.readers.size === 0 && this.#versions.get(version.revision) === version)
       this.#versions.delete(version.revision)
   }
 }
 
-function notedBytesOf({ notes }: Version): number {
+function notedBytesOf({ notes }: KeptVersion): number {
   return [...notes].reduce((sum, { notedBytes }) => sum + notedBytes, 0)
 }

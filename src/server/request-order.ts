@@ -16,7 +16,7 @@ export const REFUSAL_PAUSE_MS = 200
 export function createRequestOrder(
   parts: ListenerParts,
   trustedProxies: Trust | undefined,
-  answer: Answer,
+  answer: AnswerRequest,
 ): RequestListener {
   const { connections, intake, scheduler, nameRequest } = parts
 
@@ -76,7 +76,7 @@ export function createRequestOrder(
 }
 
 /** Runs a request and sends the reply; does nothing on a connection that has ended. */
-type Answer = (incoming: IncomingMessage, request: IncomingRequest, connection: Connection) => void
+type AnswerRequest = (incoming: IncomingMessage, request: IncomingRequest, connection: Connection) => void
 
 /** @param server Once it stops listening, each answer closes its connection. */
 export function createAnswering(
@@ -84,7 +84,7 @@ export function createAnswering(
   app: App,
   server: Server,
   hasAccessLog: boolean,
-): Answer {
+): AnswerRequest {
   return (incoming, request, connection) => {
     if (connection.isClosing || connection.socket.destroyed) return
     metrics.begin(request)

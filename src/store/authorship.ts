@@ -232,7 +232,7 @@ export interface CommandActor extends Reasoned {
 }
 
 /** A request, or whatever else names its sender. */
-interface Sent extends Omit<Sender, 'principal' | 'address' | 'reason'> {
+interface SenderFields extends Omit<Sender, 'principal' | 'address' | 'reason'> {
   readonly address: string
   readonly principal?:
     | NonNullable<Sender['principal']>
@@ -245,7 +245,7 @@ interface Sent extends Omit<Sender, 'principal' | 'address' | 'reason'> {
 }
 
 /** Who sent a request, without the request, which a waiting change must not keep in memory. */
-export function senderOf({ address, requestId, principal }: Sent): Actor {
+export function senderOf({ address, requestId, principal }: SenderFields): Actor {
   if (principal === undefined) return { address, requestId }
   const { kind, name } = principal
   if (kind === 'command') {

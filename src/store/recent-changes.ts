@@ -42,7 +42,7 @@ export interface Together {
 /** Places of dropped changes are removed when there is one for so many that may be kept. */
 const DROPPED_SHARE = 8
 
-interface Kept extends RecordChange {
+interface KeptChange extends RecordChange {
   reason?: string
   /** Bytes in an event stream of all changes ever made, up to this one. */
   readonly bytesUpTo: number
@@ -52,7 +52,7 @@ interface Kept extends RecordChange {
 /** The last durable changes: RECENT_CHANGES_MAX, or as many as take RECENT_CHANGES_BYTES_MAX of memory. */
 export class RecentChanges {
   /** Of rising places without a gap. Those before `#start` are forgotten, and their places are removed now and then. */
-  #kept: (Kept | undefined)[] = []
+  #kept: (KeptChange | undefined)[] = []
   #start = 0
   #bytesUpTo = 0
   #bytesDropped = 0
@@ -132,7 +132,7 @@ export class RecentChanges {
     this.#bytesUpTo += reasonCharacters
     const memory = RECENT_CHANGE_MEMORY_BYTES + replaced + reasonCharacters
     this.#memory += memory
-    const kept: Kept = { place, before, after, together, bytesUpTo: this.#bytesUpTo, memory }
+    const kept: KeptChange = { place, before, after, together, bytesUpTo: this.#bytesUpTo, memory }
     // Only then, so that others take no memory for it.
     if (reason !== undefined) kept.reason = reason
     this.#kept.push(kept)
@@ -197,7 +197,7 @@ export class RecentChanges {
     return this.#bytesUpTo - (this.#keptAt(Math.max(place, this.floor))?.bytesUpTo ?? this.#bytesDropped)
   }
 
-  #keptAt(place: number): Kept | undefined {
+  #keptAt(place: number): KeptChange | undefined {
     const after = place - this.floor - 1
     return after < 0 ? undefined : this.#kept[this.#start + after]
   }

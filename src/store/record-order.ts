@@ -7,12 +7,12 @@ import { SortedIndex } from './sorted-index.ts'
 /** An order is dropped if nobody uses it for so long while records change. */
 export const ORDER_UNUSED_MS_MAX = 10 * 60_000
 
-type Records = SortedIndex<Configuration>
+type SortedRecords = SortedIndex<Configuration>
 
 /** The records that a large change takes away or replaces, and those that are there after it; in any order. */
 export type RecordDifference = Difference<Configuration>
 
-interface RecordChange {
+interface OrderChange {
   readonly old: Configuration | undefined
   readonly record: Configuration | undefined
 }
@@ -20,9 +20,9 @@ interface RecordChange {
 /** The records in one order: a cache, which is made in slices and then kept up to date by each change. */
 export class RecordOrder {
   readonly #compare: (a: Configuration, b: Configuration) => number
-  #records: Records | undefined
+  #records: SortedRecords | undefined
   /** Since `make` began. */
-  #missed: (RecordChange | RecordDifference)[] = []
+  #missed: (OrderChange | RecordDifference)[] = []
   /** When the first change after the last use came. */
   #unusedSinceMs: number | undefined
 
@@ -35,7 +35,7 @@ export class RecordOrder {
   }
 
   /** For a reader. @throws {Error} if it is not ready. */
-  use(): Records {
+  use(): SortedRecords {
     if (this.#records === undefined) throw new Error('Cannot read an order that is still being made')
     this.#unusedSinceMs = undefined
     return this.#records
@@ -72,22 +72,22 @@ export class RecordOrder {
   }
 
   /** The order after a large change, for `replaceBy`; undefined if it is not ready. */
-  *changedBy(difference: RecordDifference): LongWork<Records | undefined> {
+  *changedBy(difference: RecordDifference): LongWork<SortedRecords | undefined> {
     return this.#records && (yield* this.#changed(this.#records, difference))
   }
 
   /** Applies a large change. @param changed As `changedBy` gave it. */
-  replaceBy(changed: Records | undefined, difference: RecordDifference): void {
+  replaceBy(changed: SortedRecords | undefined, difference: RecordDifference): void {
     if (this.#records === undefined) this.#missed.push(difference)
     else this.#records = changed
   }
 
-  *#changed(records: Records, { gone, added }: RecordDifference): LongWork<Records> {
+  *#changed(records: SortedRecords, { gone, added }: RecordDifference): LongWork<SortedRecords> {
     return yield* records.changedBy({ gone, added: yield* sortInSlices(added, this.#compare) })
   }
 }
 
-function change(records: Records, { old, record }: RecordChange) {
+function change(records: SortedRecords, { old, record }: OrderChange) {
   if (old === undefined) {
     if (record !== undefined) records.insert(record)
   } else if (record === undefined) records.remove(old)

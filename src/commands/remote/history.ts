@@ -59,7 +59,7 @@ export const historyCommand = defineCommand({
   },
 })
 
-interface Asked {
+interface HistoryFilters {
   readonly since: string | undefined
   readonly until: string | undefined
   readonly by: string | undefined
@@ -68,7 +68,7 @@ interface Asked {
 }
 
 /** @throws {UsageError} for what is only of the history of all, or too high a limit. */
-function pathOf(name: string, { since, until, by, where, limit }: Asked): string {
+function pathOf(name: string, { since, until, by, where, limit }: HistoryFilters): string {
   if (name === '') throw new UsageError('The name of a record cannot be empty; leave it out for all records')
   const others = { '--since': since, '--until': until, '--by': by, '--where': where }
   for (const [flag, value] of Object.entries(others))
@@ -79,12 +79,12 @@ function pathOf(name: string, { since, until, by, where, limit }: Asked): string
   return `/v1/history/${encodeURIComponent(name)}${queryOf({ limit })}`
 }
 
-function pathOfAll({ where, since, until, by, limit }: Asked): string {
+function pathOfAll({ where, since, until, by, limit }: HistoryFilters): string {
   const pairs = where === undefined ? [] : parseWhere(where, [])
   return `/v1/history${queryOf({ since, until, by, limit }, pairs)}`
 }
 
-interface Entry {
+interface ListedEntry {
   readonly time: string
   readonly event: string
   readonly name?: string
@@ -97,14 +97,14 @@ interface Entry {
   readonly reason?: string
 }
 
-function isEntry(input: unknown): input is Entry {
+function isEntry(input: unknown): input is ListedEntry {
   if (!isObject(input)) return false
   const { time, event, name = '', by = '', command = '', reason = '' } = input
   return [time, event, name, by, command, reason].every((member) => typeof member === 'string')
 }
 
 /** @param isNamed Whether the name is a cell, too. */
-function cellsOf(entry: Entry, isNamed: boolean): string[] {
+function cellsOf(entry: ListedEntry, isNamed: boolean): string[] {
   const { time, event, name = '', by = '', command, via, reason } = entry
   const claims = isObject(via) ? [` (claims: ${via.claimed})`] : []
   const who = [by, ...claims, ...(command === undefined ? [] : [` (${command})`])].join('')
@@ -118,6 +118,6 @@ function cellsOf(entry: Entry, isNamed: boolean): string[] {
 }
 
 /** What an entry says of a change of many, besides who made it and when. */
-function countsOf({ time, event, by, kind, command, via, reason, ...counts }: Entry): object {
+function countsOf({ time, event, by, kind, command, via, reason, ...counts }: ListedEntry): object {
   return counts
 }

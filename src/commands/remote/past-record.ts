@@ -25,7 +25,7 @@ export class NotKnownError extends ConnbookError {
   readonly code = 'history_not_known'
 }
 
-interface Entry {
+interface RecordEntry {
   readonly time: string
   readonly event: string
   readonly id: number
@@ -63,10 +63,10 @@ export async function findPast(client: Client, name: string, point: PastPoint): 
 /** The changes to undo, newest first. @throws {NotKnownError} if the history does not go back so far. */
 function checkKnown(
   name: string,
-  history: readonly Entry[],
+  history: readonly RecordEntry[],
   since: string,
   point: PastPoint,
-): readonly Entry[] {
+): readonly RecordEntry[] {
   const undone =
     'steps' in point ? history.slice(0, point.steps) : history.filter(({ time }) => time > point.time)
   const oldest = undone.at(-1)
@@ -88,7 +88,7 @@ function notKnown(name: string, since: string, steps?: number): NotKnownError {
 }
 
 function stateBefore(
-  { event, changed, record }: Entry,
+  { event, changed, record }: RecordEntry,
   after: Configuration | undefined,
 ): Configuration | undefined | 'unreadable' {
   if (event === 'configuration_added') return undefined
@@ -114,7 +114,7 @@ async function findById(client: Client, id: number | undefined): Promise<Answere
   return undefined
 }
 
-function isEntry(input: unknown): input is Entry {
+function isEntry(input: unknown): input is RecordEntry {
   return (
     isObject(input) &&
     typeof input.time === 'string' &&
