@@ -5,7 +5,7 @@
  * @typedef {object} NodePart
  * @property {string} name
  * @property {string} license
- * @property {string} [key] Of its version in `process.versions`; Node tells no version of a part without one.
+ * @property {string} [key] Names its version in `process.versions`; Node gives no version of a part without one.
  * @property {boolean} [isNpm] npm has it under this name and version, too.
  */
 
@@ -68,7 +68,7 @@ export const notInside = [
 const NO_PARTS = ['node', 'modules', 'napi', 'cldr', 'tz', 'unicode']
 
 /**
- * The parts of a Node with the versions that it tells of them.
+ * The parts of a Node with the versions that it gives for them.
  *
  * @param {Readonly<Record<string, string | undefined>>} versions `process.versions`; empty for a part that was left out.
  * @returns {(NodePart & { version?: string })[]}

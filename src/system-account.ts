@@ -25,7 +25,7 @@ export function systemAccount(): string {
 /**
  * Who used `sudo`, as SUDO_USER has it.
  *
- * @returns Undefined for root, who need not say so, and for what is no name of an account.
+ * @returns Undefined for root, who need not say so, and for what cannot be the name of an account.
  */
 export function sudoUserOf(text: string | undefined): string | undefined {
   if (text === undefined || text === 'root') return undefined

@@ -10,7 +10,7 @@ export const PAST_RECORDS_BYTES_MAX = 32 * 1024 * 1024
 
 const LABEL_START = 'labels.'
 
-/** A change of a record, as far as the trail and the records tell it. */
+/** A change of a record, as far as the trail and the records show it. */
 export interface PastChange {
   /** Undefined for a record that was added, or if nothing says what it was. */
   readonly before: Configuration | undefined

@@ -198,7 +198,7 @@ export class KnownNetworks {
   }
 }
 
-/** Hashed, so that a copy of the memory does not tell where people have been. */
+/** Hashed, so that a copy of the memory does not show where people have been. */
 function keyOf(account: string, network: string): string {
   return hash('sha256', `${account}\0${network}`, 'base64url')
 }

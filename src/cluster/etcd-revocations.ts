@@ -9,7 +9,7 @@ const SWEEP_SIZE_MIN = 1_000
 /** The revocations of a cluster: etcd keeps them, and each node knows all of them. */
 export class EtcdRevocations implements Revocations {
   readonly clock: Clock
-  /** Whether etcd takes changes is for the records to tell. */
+  /** Always: whether etcd takes changes shows at the records. */
   readonly isWritable = true
   readonly #keys: RevokedKeys
   readonly #floor: ClockFloor
@@ -54,7 +54,7 @@ export class EtcdRevocations implements Revocations {
     for (const kv of stored) this.#know(this.#keys.parse(kv))
   }
 
-  /** Takes what the watch tells, of any key. */
+  /** Takes the events of the watch, of any key. */
   take(events: readonly WatchEvent[]): void {
     for (const event of events) {
       const revoked = this.#keys.added(event)

@@ -242,7 +242,7 @@ function clientAt(endpoint: Endpoint, { reason }: ImportOrder, { environment }: 
 /**
  * Advises to send the file by curl to the server that may have the folder: a command may have it as well.
  *
- * @param reason Why the owner's socket is no help; undefined if the server has none.
+ * @param reason Why the owner's socket does not help; undefined if the server has none.
  */
 async function inUse(
   error: FolderInUseError,

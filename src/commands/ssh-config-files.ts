@@ -191,7 +191,7 @@ class FileTaker {
     }
   }
 
-  /** Undefined if it fails, which is a fault; a file that is not there is none. */
+  /** Undefined if it fails, which is a fault, but not for a file that is not there. */
   async #try<Result>(
     location: SourceLocation,
     path: string,

@@ -74,7 +74,7 @@ export class Selection {
     for (const id of this.#ids) if (!ids.has(id)) this.#ids.delete(id)
   }
 
-  /** With another search, "all that the search keeps" is no longer selected. Records selected one by one still are. */
+  /** After another search, "all that the search keeps" is no longer selected; records selected one by one still are. */
   showSearch(search: Search): void {
     if (this.#search !== undefined && queryOf(this.#search) !== queryOf(search)) this.#search = undefined
   }

@@ -93,7 +93,7 @@ function openIfReachable(open: () => DatabaseSync): DatabaseSync | undefined {
   }
 }
 
-/** Whether this process has a file open; only Linux tells, and elsewhere it is taken for open. */
+/** Whether this process has a file open; only Linux shows it, and elsewhere it is taken for open. */
 function isOpen(file: BigIntStats): boolean {
   const descriptors = '/proc/self/fd'
   if (!fs.existsSync(descriptors)) return true
@@ -128,7 +128,7 @@ function hold(database: DatabaseSync, run: CallSqlite): FileLock {
   }
 }
 
-/** @param shown Its path in errors: those of an open file do not tell it. */
+/** @param shown Its path in errors: those of an open file do not name it. */
 function makeFile(path: string, shown: string) {
   try {
     fs.closeSync(fs.openSync(path, 'wx', 0o600))

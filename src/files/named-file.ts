@@ -22,7 +22,7 @@ export class KeyExposedError extends ConnbookError {
  *
  * @param isSecret Whether others must have no access to it.
  * @throws {KeyExposedError} if they have; names the command that mends it.
- * @throws {UsageError} if it cannot be read, is no plain file, empty or too long.
+ * @throws {UsageError} if it cannot be read, is not a plain file, is empty or too long.
  */
 export function readNamedFile(file: NamedFile, { isSecret }: { readonly isSecret: boolean }): string {
   let fd: number | undefined

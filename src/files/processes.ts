@@ -66,7 +66,7 @@ function textOf(path: string): string | undefined {
 /**
  * Names the process that holds a `lockFile`, for a message: "pid 12, connbook".
  *
- * @returns undefined when it cannot be told: on other systems than Linux, or if the process runs in another container.
+ * @returns undefined when it cannot be found: on other systems than Linux, or if the process runs in another container.
  */
 export function describeLockHolder(path: string): string | undefined {
   const found = describeProcesses(findLockHolders(path))

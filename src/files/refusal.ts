@@ -122,7 +122,7 @@ async function findInTheWay(denied: string, files: FileSystem) {
 }
 
 /**
- * Checks that a path is no link to nothing, and leads through none: what it names is often not mounted.
+ * Checks that neither a path nor a part of it is a link to nothing: what such a link names is often not mounted.
  *
  * @throws {FolderRefusedError} that names the link and where it leads.
  */

@@ -35,13 +35,13 @@ export interface Moment extends Readonly<Partial<Record<keyof typeof gauges, num
   readonly time: string
   /** Answers a second, by status; absent at the first moment, as all that needs an earlier one. */
   readonly requests?: Readonly<Record<string, number>>
-  /** Of all answers; absent without any. */
+  /** Durations of all answers; absent without any. */
   readonly answers?: Quantiles
   /** The same by the pattern of the path. */
   readonly routes?: Readonly<Record<string, Quantiles>>
-  /** Of the syncs of the journal. */
+  /** Durations of the syncs of the journal. */
   readonly syncs?: Quantiles
-  /** Of the last minute or two. */
+  /** Delays of the event loop in the last minute or two. */
   readonly event_loop?: Quantiles
 }
 

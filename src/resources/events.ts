@@ -13,7 +13,7 @@ import { filterParameters } from './parameters.ts'
 import { checkQuery, parseQuery } from './query.ts'
 import { defineResource } from './resource.ts'
 
-/** How long a stream waits for what another node has told its reader already. */
+/** How long a stream waits for what another node has sent to its reader already. */
 const EVENTS_AHEAD_MS = 1_000
 
 const eventParameters: readonly Parameter[] = [

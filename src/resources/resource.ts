@@ -35,7 +35,7 @@ export interface Parts extends StartingParts {
   readonly publicUrl: string | undefined
   readonly metrics: readonly Family[]
   readonly recent: Pick<RecentFigures, 'moments' | 'valueOf'>
-  /** Room on the disk of the data folder; undefined if it cannot be told. */
+  /** Room on the disk of the data folder; undefined if it cannot be found out. */
   readonly freeBytes: () => Promise<number | undefined>
   readonly subscriptions: Subscriptions
   /** The OpenAPI document: a line of JSON. */

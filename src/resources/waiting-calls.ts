@@ -23,7 +23,7 @@ export interface WaitingCall {
   giveWay(): void
 }
 
-/** What tells whose a call is, and how many places it takes. */
+/** What shows whose a call is, and how many places it takes. */
 type Caller = Pick<Request, 'principal' | 'address'> & { readonly query?: string }
 
 /** Calls of one caller, oldest first, with the places that they take. */

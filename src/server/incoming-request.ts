@@ -145,7 +145,7 @@ export class IncomingRequest implements Request {
   #receive<Body>(withoutBody: Body, bytesMax: number, read: ReadBody<Body>): Promise<Body> {
     const { promise, resolve, reject } = Promise.withResolvers<Body>()
     if (!this.#hasBody) resolve(withoutBody)
-    // The connection has ended while the handler waited, and no event will tell.
+    // The connection has ended while the handler waited, and no event will follow.
     else if (this.#incoming.destroyed) reject(incompleteBody())
     else if (Number(this.headers['content-length'] ?? 0) > bytesMax) reject(tooLarge(bytesMax))
     else {

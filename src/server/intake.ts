@@ -31,7 +31,7 @@ export type ParserError = NodeJS.ErrnoException & { rawPacket?: Buffer; bytesPar
 /** Makes llhttp stop behind a head, as HPE_PAUSED. */
 const PAUSED = 21
 
-/** Makes llhttp stop behind a head for good: what follows is no HTTP for it. */
+/** Makes llhttp stop behind a head for good: it does not read what follows as HTTP. */
 const UPGRADED = 2
 
 /**
@@ -109,7 +109,7 @@ export class Intake {
     const rest = this.#takeRest(connection)
     if (!socket.parser) return
     socket.parser.resume()
-    // Of a request without a body, the parser finds the end only now, even if nothing follows.
+    // The parser finds the end of a request without a body only now, even if nothing follows.
     socket.emit('data', rest.length === 1 ? rest[0] : Buffer.concat(rest))
     if (connection.isStopped || connection.isDropped) return
     if (isInChunks(connection.last)) socket.parser?.pause()

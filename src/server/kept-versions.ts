@@ -7,7 +7,7 @@ export const KEPT_RECORD_BYTES = 100
 
 /** The records of one revision, and the connections that read them, by caller. */
 interface KeptVersion extends KeptRecords {
-  /** Of all its answers. */
+  /** The notes of all its answers. */
   readonly notes: Set<Noted>
   readonly readers: Map<string, Set<Connection>>
 }

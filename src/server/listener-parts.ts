@@ -22,7 +22,7 @@ export interface ListenerParts {
   readonly arriving: HeldBytes
   readonly kept: KeptVersions
   readonly log: Log
-  /** Of every answer: name, value, name, value and so on. */
+  /** The headers of every answer: name, value, name, value and so on. */
   readonly fixedHeaders: readonly string[]
   readonly nameRequest: ReturnType<typeof createRequestIds>
   readonly cutOff: ReturnType<typeof createCutOff>

@@ -57,7 +57,7 @@ export type Place =
   | { readonly path: string }
   | { readonly fd: number }
 
-/** For browsers, answers are data: nothing in them runs or is framed, and their URL is no referrer. */
+/** For browsers, answers are data: nothing in them runs or is framed, and their URL is not sent as a referrer. */
 const PROTECTIVE_HEADERS = [
   ...['X-Content-Type-Options', 'nosniff'],
   ...['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
@@ -223,7 +223,7 @@ function endOf({ cert }: TlsTexts): number {
   return new X509Certificate(cert).validToDate.getTime() / 1000
 }
 
-/** Hands over what a server reads: requests, and what is none. */
+/** Hands over what a server reads: requests, and what is not a request. */
 function handOver(
   server: Server,
   receive: RequestListener,
@@ -246,7 +246,7 @@ function closed(server: NetServer): Promise<void> {
 
 /**
  * Finds how many connections may be open at once, so that there is memory for more than them, and descriptors stay free
- * for files, such as a snapshot. Only Linux tells of descriptors.
+ * for files, such as a snapshot. Only Linux shows how many descriptors there may be.
  *
  * @param isTls Whether they speak TLS.
  * @param bytes Memory for all of them.

@@ -111,7 +111,7 @@ export async function sendPieces(
         // A piece in a variable would stay in memory during every wait that follows.
         next = undefined
         if (done) return 'ended'
-        // Waits from here on: what is taken at once is told before any promise is.
+        // Waits from here on: what is taken at once is reported before any promise settles.
         return response.write(value) ? 'taken' : taken(request, 'drain', untaken)
       })
       if (state === 'refused') {

@@ -28,7 +28,7 @@ export class BackupFailedError extends ConnbookError {
 /**
  * Takes a backup of a folder, whether or not a server runs on it.
  *
- * @param withHistory Whether it takes along what the history tells.
+ * @param withHistory Whether it takes the history along.
  *
  * @throws {DamagedFileError} if the folder is damaged. @throws {FolderRefusedError} if it is not one of connbook.
  * @throws {BackupFailedError} if it has too many accounts.

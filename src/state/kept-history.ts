@@ -18,7 +18,7 @@ const membersAfter = [
 export type KeptEntry = Readonly<Record<string, unknown>> & { readonly revision: number }
 
 /**
- * Reads from the trail of a folder what its history tells, up to a revision.
+ * Reads the history of a folder from its trail, up to a revision.
  *
  * @returns By rising revision, each once.
  * @throws the system's error.

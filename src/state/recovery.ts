@@ -94,7 +94,7 @@ export function recoverState(
   return replaceState(folder, { ...records, accounts }, madeUp, 'recover')
 }
 
-/** The highest id that the audit trail names or, where nothing tells its store, leaves possible. */
+/** The highest id that the audit trail names or, where nothing shows its store, leaves possible. */
 async function findTrailId(folder: DataPaths, store: string | undefined): Promise<number> {
   const named = await findHighestId(folder)
   // A large import names no ids, but each of its changes may have given one.

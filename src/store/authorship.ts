@@ -47,11 +47,11 @@ const actorMembers = ['address', 'kind', 'by', 'command', 'via', 'reason']
 const noteMembers = ['mode', 'added', 'modified', 'removed', 'unchanged']
 const filteredNoteMembers = ['query', 'matched', 'modified', 'unchanged', 'changed', 'removed']
 
-/** The members of a stored change that tell its authorship. */
+/** The members of a stored change that hold its authorship. */
 export const authorshipMembers = ['actor', 'request', 'time', 'import', 'many'] as const
 
 /**
- * Members that tell the authorship of a stored change, each with a comma before it. What is equal in the change before,
+ * Members with the authorship of a stored change, each with a comma before it. What is equal in the change before,
  * in the same frame, is left out.
  *
  * @param before Undefined for the first change of a frame.
@@ -78,7 +78,7 @@ export class AuthorshipReader {
 
   /**
    * @param change Members that `encodeAuthorship` left out have the value of the change before.
-   * @returns Undefined for a change of the first form, which tells no authorship.
+   * @returns Undefined for a change of the first form, which has no authorship.
    * @throws {SyntaxError} if a member has not the form. @throws {NewerFormError} if one has an unknown member.
    */
   read(change: Record<string, unknown>): Authorship | undefined {

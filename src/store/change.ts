@@ -136,7 +136,7 @@ function encodeAlteration(change: Alteration): string {
 export class ChangeReader {
   readonly #authorships = new AuthorshipReader()
 
-  /** @throws {SyntaxError} if it is no change. @throws {NewerFormError} if it has an unknown member. */
+  /** @throws {SyntaxError} if it is not a change. @throws {NewerFormError} if it has an unknown member. */
   read(input: unknown): Change {
     if (!isObject(input)) throw new SyntaxError('it is no change')
     checkMembers(input, changeMembers.find(([kind]) => kind in input) ?? [], 'a change')
@@ -154,7 +154,7 @@ function parseAlteration({ add, modify, name, remove }: Record<string, unknown>)
   throw new SyntaxError('it is no change')
 }
 
-/** Reads a stored record; undefined if it is none. @throws {NewerFormError} if it has an unknown member. */
+/** Reads a stored record; undefined for anything else. @throws {NewerFormError} if it has an unknown member. */
 export function parseStoredRecord(input: unknown): Configuration | undefined {
   if (!isObject(input)) return undefined
   const { id } = input

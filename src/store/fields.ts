@@ -120,7 +120,7 @@ function checkPort(value: unknown): string | undefined {
   if (value === '') return 'must not be empty'
   if (typeof value === 'string' && /^0\d+$/.test(value)) return 'must not begin with a zero'
   const range = `must be an integer from ${PORT_MIN} to ${PORT_MAX}`
-  // Text of a file that is no number is text here, too.
+  // Text of a file that is not a number is still text here.
   if (typeof value === 'string' && typeof parseDigits(value) !== 'number') return range
   if (typeof value !== 'number') return `must be an integer, not ${kindOf(value)}`
   return Number.isInteger(value) && value >= PORT_MIN && value <= PORT_MAX ? undefined : range
@@ -131,7 +131,7 @@ export function parseDigits(text: string): unknown {
   return /^(0|[1-9]\d{0,8})$/.test(text) ? Number(text) : text
 }
 
-/** A usual DNS name: its last label begins with a letter, so it is no IPv4 address, nor does it end in a label of digits. */
+/** A usual DNS name: its last label begins with a letter, so it is not an IPv4 address, nor does it end in a label of digits. */
 const USUAL_NAME = /^(?:\w(?:[\w-]{0,61}\w)?\.)*[A-Za-z](?:[\w-]{0,61}\w)?$/
 
 function checkHostname(value: unknown): string | undefined {

@@ -12,7 +12,7 @@ export function storeOfTag(store: string): string {
   return store.slice(0, STORE_CHARACTERS)
 }
 
-/** Reads a tag; undefined if it is none. */
+/** Reads a tag; undefined for anything else. */
 export function parseListTag(
   tag: unknown,
 ): { readonly store: string; readonly revision: number } | undefined {

@@ -42,7 +42,7 @@ export class OwnChanges implements RecordChanges {
   /** Settles when the newest staged change is applied or refused. */
   #lastStaged: Promise<void> = Promise.resolve()
   #lastId: number
-  /** Of the newest staged change; without one, of the index. */
+  /** The revision of the newest staged change; without one, that of the index. */
   #lastRevision: number
 
   /**

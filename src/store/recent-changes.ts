@@ -51,7 +51,7 @@ interface KeptChange extends RecordChange {
 
 /** The last durable changes: RECENT_CHANGES_MAX, or as many as take RECENT_CHANGES_BYTES_MAX of memory. */
 export class RecentChanges {
-  /** Of rising places without a gap. Those before `#start` are forgotten, and their places are removed now and then. */
+  /** By rising places without a gap. Those before `#start` are forgotten, and their places are removed now and then. */
   #kept: (KeptChange | undefined)[] = []
   #start = 0
   #bytesUpTo = 0
@@ -59,7 +59,7 @@ export class RecentChanges {
   #memory = 0
   #last: number
   #revision: number
-  /** Of the last change that is not kept, or of the state before the first one. */
+  /** Where the last change that is not kept stands, or the state before the first one. */
   #floorPoint: Point
   readonly #max: number
   readonly #bytesMax: number
@@ -92,7 +92,7 @@ export class RecentChanges {
     return this.#memory
   }
 
-  /** Of the state that the changes up to `last` have made. */
+  /** The revision of the state that the changes up to `last` have made. */
   get revision(): number {
     return this.#revision
   }
@@ -159,7 +159,7 @@ export class RecentChanges {
 
   /** The place after which the changes after a revision come; undefined if they are not all kept. */
   placeAt(revision: number): number | undefined {
-    // While a large import is told, the records are further than what has been told.
+    // While a large import is handed on, the records are further than what has been handed on.
     if (revision >= this.#revision) return this.#last + revision - this.#revision
     if (revision < this.#floorPoint.together.revision) return undefined
     let [low, high] = [this.#start, this.#kept.length]

@@ -71,7 +71,7 @@ export type ExpectedTag = (tag: string) => boolean
 
 /** What an import, or another change of many records, did, or would do. */
 export interface BulkOutcome extends ImportPlan {
-  /** Of the records after it; of one that was only tried, of the records that it was compared with. */
+  /** The tag of the records after it; if it was only tried, of those that it was compared with. */
   readonly tag: string
 }
 

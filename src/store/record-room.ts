@@ -23,7 +23,7 @@ const ONE_RECORD_BYTES_MAX = 4 * BODY_BYTES_MAX
 /** Records, by what their memory depends on. */
 export interface RecordAmount {
   readonly count: number
-  /** Of their JSON. */
+  /** Bytes of their JSON. */
   readonly jsonBytes: number
   /** How many labels they have together. */
   readonly labels: number

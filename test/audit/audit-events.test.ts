@@ -246,7 +246,7 @@ describe('a server', () => {
     const guess = (_: unknown, i: number) =>
       ask('POST', '/v1/auth/token', { body: { client_id: 'script', client_secret: `guess ${i}` } })
     const added = await addedBy(folder, async () => {
-      // Of more at once, those beyond the free failures would not be checked.
+      // If more came at once, those beyond the free failures would not be checked.
       await Promise.all(Array.from({ length: FREE_FAILURES }, guess))
       await Promise.all(Array.from({ length: attempts - FREE_FAILURES }, guess))
       // Otherwise the stop waits for its connections.

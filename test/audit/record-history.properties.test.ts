@@ -37,7 +37,7 @@ interface Made {
   readonly before: Configuration | undefined
   readonly id: number
   readonly time: string
-  /** Of changes that the trail only counts. */
+  /** The counts of changes that the trail does not list one by one. */
   readonly counts?: ImportNote
 }
 
@@ -74,7 +74,7 @@ const harmful: fc.WeightedArbitrary<Step>[] = [
 const stepsOf = (kinds: fc.WeightedArbitrary<Step>[]) =>
   fc.array(fc.oneof(...kinds), { minLength: 1, maxLength: 60 })
 
-/** Records and their changes, with a trail that is told of each change as the storage tells it. */
+/** Records and their changes, with a trail that gets each change as the storage hands it on. */
 class World {
   readonly paths: DataPaths
   readonly #bytesMax: number

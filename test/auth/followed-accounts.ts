@@ -50,7 +50,7 @@ export async function followedAccounts(t: TestContext, known: Accounts = one) {
   }
 }
 
-/** Asserts that the accounts stay as they are while the file is damaged, and that the log tells it once. */
+/** Asserts that the accounts stay as they are while the file is damaged, and that the log says so once. */
 export async function assertKeptWhileDamaged(
   t: TestContext,
   damage: (path: string) => Promise<void>,

@@ -91,7 +91,7 @@ describe('signing keys', () => {
       assert.deepEqual(found, input)
       const all = found.map(toSigningKey)
       for (const each of all) {
-        // Of two keys with one id, the first counts.
+        // The first of two keys with one id counts.
         const isFirst = all.find(({ header }) => header === each.header) === each
         if (isFirst) assert.deepEqual(verifyToken(signToken(claims, each), all), claims)
       }

@@ -20,7 +20,7 @@ export async function measureFollowing(few: string, workshop: string): Promise<S
   let changes = 0
   const connbook = async () => {
     const path = '/configurations/record-1'
-    // Not by an event stream, which waits to tell several changes at once.
+    // Not by an event stream, which waits to send several changes at once.
     const read = { when: (text: string) => readUntil(`${other.url}${path}`, { headers }, text) }
     return await sampleOf(read, () => {
       const text = `ops-${changes++}.`

@@ -6,10 +6,10 @@ import type { Period } from './shared-clock.ts'
 
 const PERIOD_MS = 1
 
-/** Has a server loaded with it watch its event loop, and tell in the file that EVENT_LOOP_TICKS names. */
+/** Has a server loaded with it watch its event loop, and write into the file that EVENT_LOOP_TICKS names. */
 export const eventLoopWatch = fileURLToPath(new URL('event-loop-watch.cjs', import.meta.url))
 
-/** Has the server tell when its event loop turned: one time for each millisecond in which it did. */
+/** Has the server write down when its event loop turned: one time for each millisecond in which it did. */
 export async function readTicks(server: ServerProcess, path: string): Promise<Float64Array> {
   server.signal('SIGUSR2')
   let bytes: Buffer | undefined

@@ -114,7 +114,7 @@ async function openStreams(
   return streams
 }
 
-/** Sends what is to be told, reads one record again and again, and looks at the server. */
+/** Makes the changes that the streams send, reads one record again and again, and looks at the server. */
 async function observe(
   server: ServerProcess,
   streams: RawConnections,

@@ -8,7 +8,7 @@ import { copyPrograms, spawnBareAnswer, startConnbook } from './servers.ts'
 
 const MEBIBYTE = 1024 * 1024
 
-/** Of servers that have nothing to do. */
+/** Measures the memory of servers that have nothing to do. */
 export async function measureIdleMemory(workshop: string): Promise<Section> {
   const programs = await copyPrograms(workshop)
   const [connbook, bare] = await measureInTurn([

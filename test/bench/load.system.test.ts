@@ -49,7 +49,7 @@ for (const { name, run: runOnce, skip } of generators) {
         requests = number
         response.writeHead(304).end()
       })
-      // Autocannon tells hundredths of a second, and whole milliseconds.
+      // Autocannon reports hundredths of a second, and whole milliseconds.
       const seconds = (performance.now() - begun) / 1_000 + 0.01
       assert.ok(result.requests > 0 && result.requests <= requests)
       assert.ok(result.seconds > RUN_MS / 2_000 && result.seconds <= seconds, `${result.seconds} s`)

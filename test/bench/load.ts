@@ -15,7 +15,7 @@ export interface Load {
   readonly connections?: number
 }
 
-/** What a load generator tells. */
+/** What a load generator reports. */
 export interface LoadResult {
   readonly requests: number
   readonly seconds: number

@@ -12,7 +12,7 @@ const colors = {
   missed: '#c92a2a',
   'cannot be told apart': '#b35c00',
 } as const satisfies Record<Verdict, string>
-/** Of the scales, which are logarithmic. */
+/** Marks of the scales, which are logarithmic. */
 const TICKS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50]
 
 /** One row of the plot. */
@@ -45,7 +45,7 @@ export async function renderPlot(rows: readonly PublishedRow[]): Promise<string>
   }
 }
 
-/** A comment for the picture that says what it was drawn from: with it, a test can tell whether it is stale. */
+/** A comment for the picture that says what it was drawn from: with it, a test can see whether it is stale. */
 export function plotMark(rows: readonly PublishedRow[]): string {
   return `<!-- drawn from ${createHash('sha256')
     .update(JSON.stringify(specOf(rows)))

@@ -35,7 +35,7 @@ function modificationOf(id: number, username: string): Change {
   return { modify: new Configuration(id, { ...fields, username }), name: fields.name }
 }
 
-/** Of a journal frame with one change, as steady writes make them. */
+/** Size of a journal frame with one change, as steady writes make them. */
 function frameBytes(records: number): number {
   return encodeFrame(0, records, encodeChanges([{ ...modificationOf(records, 'writer-1000'), authorship }]))
     .bytes.length

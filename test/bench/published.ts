@@ -15,10 +15,10 @@ export interface PublishedRow {
   readonly figure: Figure
   readonly comparedWith: string
   readonly target: Target
-  /** Of each run, the earliest first. */
+  /** One of each run, the earliest first. */
   readonly medians: readonly number[]
   readonly rounds: readonly number[]
-  /** Of all rounds of all runs. */
+  /** The least of all rounds of all runs. */
   readonly min: number
   readonly max: number
   readonly verdict: Verdict

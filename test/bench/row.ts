@@ -29,7 +29,7 @@ export interface Assessment {
   readonly baselineValue?: Summary
   /** Subject divided by baseline, each pair from the same round. */
   readonly ratio?: Summary
-  /** Of the ratio or the value, whichever has a target. */
+  /** Where the ratio or the value lies, whichever has a target. */
   readonly interval?: Interval
   readonly verdict?: Verdict
 }

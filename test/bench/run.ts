@@ -4,7 +4,7 @@ import { type Summary, summarize } from './statistics.ts'
 
 /** Above it the pace was the generator's and not the server's. */
 const GENERATOR_CORES_MAX = 0.9
-/** Of a kept number. */
+/** So many digits of a number are kept. */
 const DIGITS = 5
 
 export interface Machine {
@@ -34,7 +34,7 @@ export interface Run extends Omit<Report, 'sections'> {
 export interface RunRow extends Summary {
   readonly work: string
   readonly figure: Figure
-  /** Of a ratio. */
+  /** What a ratio is compared with. */
   readonly comparedWith?: string
   readonly target: Target
   readonly rounds: number

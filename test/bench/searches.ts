@@ -19,7 +19,7 @@ const PER_PAGE = 50
 const PAGES = 20
 const MICROSECONDS_MAX = 600_000
 
-/** Of text that no record has, so that a search is nothing but looking. */
+/** Searches for text that no record has, so that a search is nothing but looking. */
 const search = '/configurations/?q=no+such+text'
 
 /** Parameters in several orders, so that connbook does not remember the pages. */

@@ -124,7 +124,7 @@ export async function startBareCommit(workshop: string): Promise<ServerProcess> 
   return startServer(node, [bareServer, '0', 'commit', await newPath(workshop)])
 }
 
-/** Does to the disk what a snapshot of this size does, in a process of its own; tells from when to when. */
+/** Does to the disk what a snapshot of this size does, in a process of its own; reports from when to when. */
 export async function runBareSnapshot(workshop: string, bytes: number): Promise<Period> {
   const path = await newPath(workshop)
   const oldJournal = await newPath(workshop)

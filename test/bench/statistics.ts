@@ -24,7 +24,7 @@ export function summarize(values: readonly number[]): Summary {
 /**
  * The confidence interval of the median, 95 % or more, from order statistics, whatever the distribution is.
  *
- * Of nine values it leaves out the lowest and the highest. Fewer than six give no such interval: then it is all of
+ * From nine values it leaves out the lowest and the highest. Fewer than six give no such interval: then it is all of
  * them, which is less sure.
  *
  * @param values At least one; independent of each other.

@@ -82,7 +82,7 @@ export function startSteadyRequests(
   }
 }
 
-/** Of the requests that were answered in the period. */
+/** The latencies of the requests that were answered in the period. */
 export function latenciesIn(answered: readonly Answered[], period: Period): Sample {
   const waits = answered
     .filter(({ end }) => end >= period.begin && end < period.end)

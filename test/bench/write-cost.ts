@@ -31,7 +31,7 @@ export async function compareWriteCost(few: Connbook, most: Connbook): Promise<S
   }
 }
 
-/** Of records out of all the list. */
+/** Modifies records out of all the list. */
 async function modificationsOf(server: Connbook, records: number): Promise<Load> {
   const headers = await getBearer(server)
   await readAnswer(server.url + SORTED, headers)

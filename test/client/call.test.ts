@@ -29,7 +29,7 @@ async function serve(t: TestContext, answer: RequestListener, expected: RequestL
   return path
 }
 
-/** Of a request without `Expect`. */
+/** The server's answer to `Expect`, for a request without it. */
 const unexpected = () => assert.fail('the body is held back')
 
 const pieces = [Buffer.from('one,'), Buffer.alloc(1_000_000, 'x'), Buffer.from('two')]

@@ -24,7 +24,7 @@ const END = 'a-end'
 const filter = { prefix: 'a' }
 const matches = matcherOf(filter)
 
-/** A book that changes, and what it tells of that over connections that break. */
+/** A book that changes, and the events that it sends over connections that break. */
 class Book {
   readonly #random: Random
   readonly #records = new Map<number, Configuration>()

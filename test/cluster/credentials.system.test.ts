@@ -66,7 +66,7 @@ async function run(gateway: Gateway, operation: string): Promise<number> {
   return (await gateway.transact(transaction, PATIENT)).revision
 }
 
-/** Hands all events of a prefix over, from now on, and tells when something has happened. */
+/** Hands all events of a prefix over, from now on, and says when something has happened. */
 async function watch(gateway: Gateway, take: (event: WatchEvent) => void) {
   const { revision } = await gateway.range({ key: keys.meta }, PATIENT)
   const closed = new AbortController()

@@ -57,7 +57,7 @@ function meet(etcd: MemoryEtcd, ...mishaps: (() => ReturnType<MemoryEtcd['before
   etcd.before = () => mishaps.shift()?.()
 }
 
-/** A log whose clock the test holds; etcd tells it of changes at once. */
+/** A log whose clock the test holds; etcd sends it changes at once. */
 async function openLog(etcd: MemoryEtcd) {
   const state = await readCluster(etcd, clusterKeys)
   assert.ok(state !== undefined)
@@ -432,7 +432,7 @@ describe('a node that alone changes records', () => {
     await addAll(node, ['a', 'b', 'c', 'd', 'e'])
     await addAll(node, ['f', 'g', 'h', 'i', 'j'])
     await Promise.all([node.store.modify(someone, 'a', { port: 7 }), node.store.remove(someone, 'b')])
-    // Of its own key, the sequence, the keys of the nodes before and after it.
+    // Its own key, the sequence, the keys of the nodes before and after it.
     assert.deepEqual(counts, [2 + 5, 2 + 2, 1 + 2])
   })
 

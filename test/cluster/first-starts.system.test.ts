@@ -29,7 +29,7 @@ describe('first starts at once', { skip: missingEtcd }, () => {
       await logIn(url, { username, password })
       await getToken(url, { client_id, client_secret })
     }
-    // Of another node, which has the same keys.
+    // A credential of another node counts, too: all have the same keys.
     const [first, second] = nodes
     assert.ok(first && second)
     const headers = await getToken(first.url, { client_id, client_secret })

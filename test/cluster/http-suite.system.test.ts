@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { missingEtcd } from './support/etcd.ts'
 import { leftOut, readHttpTests, runHttpTests } from './support/http-suite.ts'
 
-/** The least tests that tell whether a cluster answers as a folder does. */
+/** The least tests that show whether a cluster answers as a folder does. */
 const FEW = /^account-|^accounts|^configuration|^events|^history/
 
 describe('the tests of HTTP in short', () => {

@@ -36,7 +36,7 @@ describe('the filter by labels in the console', { skip: noChromium }, () => {
     await choice(page, 'env', 'prod 2').check()
     await showsNames(page, ['a', 'b'])
     assert.equal(search(page), '?label=env%3Dprod')
-    // Of its own key the counts stay, of others they are those of the kept records.
+    // The counts of its own key stay; those of other keys are of the kept records.
     await choice(page, 'group', 'web 2').waitFor()
     await choice(page, 'group', 'db 1').waitFor()
     await choice(page, 'env', 'test 1').press('Space')

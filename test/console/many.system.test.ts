@@ -63,7 +63,7 @@ describe('the selection in the console', { skip: noChromium }, () => {
     await press(page, 'Select all 120')
     await saysSelected(page, 120)
     assert.equal((await checked(page)).length, 50)
-    // Of all, one is taken out: those of the page stay.
+    // One of all is taken out: those of the page stay.
     await page.locator('td.select input').first().click()
     await saysSelected(page, 49)
     await press(page, 'Select none')
@@ -371,7 +371,7 @@ describe('Undo in the console', { skip: noChromium }, () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Label' }).click()
     await page.getByText('Changed 2 records; 1 record had this already').waitFor()
     await assertAccessible(page)
-    // What others do to other records is no hindrance.
+    // What others do to other records does not hinder.
     await server.api('POST', '/configurations/', { body: draft('d') })
     await page.getByRole('link', { name: 'Status' }).click()
     await press(page, 'Undo')

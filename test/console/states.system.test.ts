@@ -82,7 +82,7 @@ describe('the focus in the console', { skip: noChromium }, () => {
     }
     assert.equal(await press('link', 'Next', '51–100 of 120'), 'Next')
     assert.equal(await press('link', 'Last', '101–120 of 120'), 'Last')
-    // Of the rows that are gone it goes to the one in their place.
+    // From rows that are gone it goes to the one in their place.
     assert.equal(await press('link', 'env=prod', '1–50 of 120 found'), 'r100')
     assert.equal(await press('link', 'Remove the filter', /1–50 of 120$/), 'main')
     await page.getByRole('searchbox').fill('nothing')
@@ -96,12 +96,12 @@ describe('the focus in the console', { skip: noChromium }, () => {
     const server = await startConsoleServer(t, { records: 1 })
     const page = await openConsole(t, { server })
     await logIn(page, admin.username, admin.password)
-    // Before that there is no row that could have the focus, and get it back.
+    // Before that, no row could have the focus and get it back.
     await page.getByText('1–1 of 1').waitFor()
     await page.keyboard.press('j')
     await page.keyboard.press('n')
     await page.getByRole('dialog').waitFor()
-    // The browser tells of the end only with its next picture.
+    // The browser reports the end only with its next picture.
     await page.evaluate(`new Promise((resolve) => {
       const dialog = document.querySelector('dialog')
       dialog.addEventListener('close', () => setTimeout(resolve))

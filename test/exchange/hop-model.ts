@@ -4,7 +4,7 @@ import { labelOf } from '../../src/store/labels.ts'
 /** The records of an export. */
 export interface Book {
   readonly records: readonly Configuration[]
-  /** Of those that the file has. */
+  /** Names of the records that the file has. */
   readonly names: readonly string[]
 }
 

@@ -29,7 +29,7 @@ export const meaningfulRecords = recordsOf([
 
 type ToLabels = (record: Configuration, book: Book) => unknown
 
-/** @param toLabels What the tool is told by labels. */
+/** @param toLabels What the record says to the tool by its labels. */
 function expected(record: Configuration, book: Book, toLabels: ToLabels | undefined): Seen {
   const { hostname, port, username } = record
   const seen = { hostname: bare(hostname), port, username }
@@ -82,7 +82,7 @@ export async function askSsh(file: string, names: readonly string[]): Promise<Se
   })
 }
 
-/** What a record tells ssh by its labels; an address has brackets or not, as ssh likes. */
+/** What a record says to ssh by its labels; an address has brackets or not, as ssh likes. */
 export function sshLabelsOf(record: Configuration, { records, names }: Book) {
   return {
     // ssh does not print `none`.
@@ -141,7 +141,7 @@ function textOf(value: unknown): string {
   return String(text)
 }
 
-/** What a record tells Ansible by its labels. */
+/** What a record says to Ansible by its labels. */
 export function ansibleLabelsOf(record: Configuration, { records }: Book) {
   const { labels = {} } = record
   const others = Object.entries(labels).filter(([key]) => !/^(?:group|kind|ssh\..*|pg\..*)$/.test(key))
@@ -199,7 +199,7 @@ interface Startup {
   readonly database: string
 }
 
-/** What a record tells psql by its labels; the tests themselves name a database for the others. */
+/** What a record says to psql by its labels; the tests themselves name a database for the others. */
 function databaseOf({ labels }: Configuration): string {
   return labelOf(labels, 'pg.dbname') ?? 'x'
 }

@@ -22,7 +22,7 @@ export function refusal(path: string, ...said: string[]) {
 }
 
 /**
- * Asserts that a folder is refused when any of its data files is no plain file.
+ * Asserts that a folder is refused when any of its data files is not a plain file.
  *
  * @param place Makes what is in the place of the file.
  */

@@ -9,7 +9,7 @@ import { draft } from '../support/store.ts'
 import { startAttacked } from './attack/attacked-server.ts'
 
 const RECORDS = 2_000
-/** Of each kind of attack. */
+/** So many for each kind of attack. */
 const CONNECTIONS = 4
 /** Kinds of attack that keep their connections open, whatever the server does. */
 const HOLDING_KINDS = 4

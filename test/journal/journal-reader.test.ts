@@ -17,7 +17,7 @@ function damagedAt(offset: number) {
   }
 }
 
-/** Of the files with a flipped bit, every so many is on a disk; the others are in memory. */
+/** One of so many files with a flipped bit is on a disk; the others are in memory. */
 const ON_DISK_BITS = 31
 
 function* bitFlips(bytes: Buffer): Generator<{ bit: number; flipped: Buffer }> {

@@ -129,7 +129,7 @@ describe('the alerts of the manual', () => {
       alert_rule_test: [{ eval_time: evalTime, alertname, exp_alerts: expectedAlerts }],
     }
   })
-  /** Of all cases at once: promtool takes long to start. It names the cases that fail. */
+  /** For all cases at once: promtool takes long to start. It names the cases that fail. */
   let outcome: ReturnType<typeof promtool> | undefined
   for (const [what] of cases) {
     it(`tell of ${what}`, { skip }, async (t) => {

@@ -21,7 +21,7 @@ interface QueryAnswer {
   readonly data: { readonly result: readonly { readonly value: readonly [number, string] }[] }
 }
 
-/** Of `GET /api/v1/targets`. */
+/** What `GET /api/v1/targets` answers. */
 interface TargetsAnswer {
   readonly data: {
     readonly activeTargets: readonly {

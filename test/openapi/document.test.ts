@@ -9,7 +9,7 @@ import { templateOf } from '../../src/openapi/document.ts'
 import { problemsBefore, problemsOf } from '../../src/openapi/responses.ts'
 import { describeRoutes, routes } from '../../src/resources/routes.ts'
 
-/** There is no route then, or nobody to answer. */
+/** Then no route is found, or nobody gets the answer. */
 const ofNoRoute: readonly ProblemCode[] = ['method_not_allowed', 'client_gone', 'incomplete_body']
 
 describe('the OpenAPI document', () => {

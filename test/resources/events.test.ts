@@ -344,7 +344,7 @@ describe('GET /v1/events', () => {
     const other = await readEvents(t, service.url, headers)
     await stopped.until('\n\n')
     stopped.answer.pause()
-    // Looks come only when the other reader has been told everything.
+    // Looks come only when the other reader has everything.
     const tick = holdTimers(t)
     const seen = (part: string) => passTimeUntil(tick, EVENTS_PAUSE_MS, other.until(part))
     // Few large records: what counts is the bytes that wait.

@@ -19,7 +19,7 @@ const filters = ['q', 'prefix', ...fields] as const
 const sorts = [undefined, ...fields.flatMap((field) => [field, `-${field}`])]
 
 type Wish = Partial<Record<(typeof filters)[number], string>> & {
-  /** Of `label`. */
+  /** The values of `label`. */
   readonly labels?: readonly string[] | undefined
   readonly sort?: string | undefined
   readonly pages?: readonly [page: number, perPage: number] | undefined

@@ -42,7 +42,7 @@ const noAdmin = [{ path: '/v1/users/', status: 403, code: 'insufficient_scope' }
 const [query, ofHidden] = ['label=team', 'q=numbat']
 const foreign = { ...draft('x'), name: 'hidden/new', labels: { dunnart: 'x', private: 'x' } }
 
-/** Of each route, what is tried. A route that is not here fails the test. */
+/** What is tried of each route. A route that is not here fails the test. */
 const table: Readonly<Record<string, readonly Call[]>> = {
   'GET /configurations/': [
     ...[
@@ -286,7 +286,7 @@ describe('a limited account', () => {
       )
       assertNothingOf(reader.text(), 'the stream')
       const now = await askLimited('GET', '/configurations/')
-      // Of an import the last event that is told has the tag.
+      // The last event that is sent for an import has the tag.
       assert.equal(`"${events.at(-1)?.id}"`, now.headers.etag)
       assert.deepEqual(namesIn(now), ['a/one', 'a/two', 'a/three'])
       const history = await askLimited('GET', '/v1/history')

@@ -95,7 +95,7 @@ describe('an account with grants reads', () => {
       const unlimited = readsOf(full, scheduler)
       const expected = readsOf(loadStore(seen, scheduler), scheduler)
       const compare = async (read: 'list' | 'labels' | 'export', query: string) => {
-        // Of the second one, parts are remembered.
+        // The second one finds parts that are remembered.
         for (let asked = 1; asked <= 2; asked++) {
           const [{ ETag: all }, { ETag, ...is }, { ETag: __, ...shall }] = (await Promise.all(
             [unlimited, limited, expected].map((reads) => shownOf(reads[read], query)),

@@ -193,7 +193,7 @@ describe('createApp', () => {
     held.credential = undefined
     held.goOn.resolve()
     const problem = '403 not_authenticated'
-    // What a change has done is told.
+    // What a change has done is answered.
     assert.deepEqual(await Promise.all(refused), [problem, problem, 200])
     held.credential = credentialOf('bearer', 'read')
     assert.deepEqual(await Promise.all(answers()), [200, 200, 200])

@@ -98,7 +98,7 @@ describe('open connections', () => {
         const sockets: Socket[] = []
         const gaveWay: Socket[] = []
         const connections = new Connections(MAX, ({ socket }) => gaveWay.push(socket))
-        /** Of each kind, in the order in which they give way. */
+        /** Each kind, in the order in which they give way. */
         const strangers: Socket[] = []
         const known: Socket[] = []
         const expected: Socket[] = []

@@ -21,7 +21,7 @@ function setUp(t: TestContext) {
     wait(ms: number) {
       now += ms
     },
-    /** Opens a connection that waits for its client; returns what tells that the client has taken all. */
+    /** Opens a connection that waits for its client; `taken` of what it returns is called when the client has taken all. */
     hold(name: string, holds: number, caller?: string) {
       now += 1
       const { socket, request } = open({ holds, ...(caller !== undefined && { caller }) })

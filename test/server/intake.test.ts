@@ -98,7 +98,7 @@ async function setUp(
     open,
     /** As the system counts it, on the server's side. */
     bytesRead: async () => (await socketOf.promise).bytesRead,
-    /** Of the request for /held. */
+    /** The signal of the request for /held. */
     heldSignal: heldSignal.promise,
     begun: () => begun,
     parsed: () => parsed,

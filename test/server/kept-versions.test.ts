@@ -9,7 +9,7 @@ import type { IncomingRequest } from '../../src/server/incoming-request.ts'
 import { KEPT_RECORD_BYTES, KeptVersions } from '../../src/server/kept-versions.ts'
 
 const RECORDS = 10
-/** Of all records of a revision. */
+/** Memory of all records of a revision. */
 const WHOLE = RECORDS * (KEPT_RECORD_BYTES + 50)
 
 /** Answers that keep the records of a revision, and the names of those that were cut off. */

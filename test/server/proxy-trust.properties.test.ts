@@ -132,7 +132,7 @@ const scheme = fc.oneof(
 )
 const isSecure = fc.boolean()
 
-/** The address of one hop without port and brackets; undefined if it has a zone or is no address. */
+/** The address of one hop without port and brackets; undefined if it has a zone or is not an address. */
 function hopOf(text: string): string | undefined {
   let address = withoutBlanks(text)
   const colon = address.lastIndexOf(':')

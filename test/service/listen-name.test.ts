@@ -11,7 +11,7 @@ import { ListenError, listen } from '../../src/service/listen.ts'
 import { freePort } from '../support/free-port.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 
-/** Of a documentation network (RFC 5737), which no machine has. */
+/** An address of a documentation network (RFC 5737), which no machine has. */
 const ELSEWHERE = '192.0.2.1'
 
 /** Listens on a name that has these addresses. */

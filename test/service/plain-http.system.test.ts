@@ -31,7 +31,7 @@ describe('the start', () => {
 /** The log of the executable until it serves, and of the stop that follows. */
 async function eventsOfStart(t: TestContext, flags: readonly string[]): Promise<string[]> {
   const data = await temporaryFolder(t)
-  // Of several addresses at one port, port 0 is free on the first one alone.
+  // With several addresses at one port, port 0 is free on the first one alone.
   const args = ['--port', String(await freePort()), '--data', data, ...flags]
   const child = spawn(executable, args, { stdio: ['ignore', 'ignore', 'pipe'] })
   t.after(() => child.kill('SIGKILL'))

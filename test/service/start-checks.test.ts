@@ -42,7 +42,7 @@ describe('checkAddressSpace', () => {
   })
 })
 
-/** Of JavaScript, with what Node adds to its share. */
+/** The memory of JavaScript, with what Node adds to its share. */
 const heapOf = (memory: number) => memory * HEAP_SHARE + 3 * 8 * 1024 * 1024
 const LEAST_BYTES = MEMORY_MIB_MIN * 1024 * 1024
 

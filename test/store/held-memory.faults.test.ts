@@ -78,7 +78,7 @@ function keep({ counted, held }: Made): number {
 }
 
 /**
- * Expects that what is counted goes when nothing holds it any more. The growth before it would not tell: V8 and Node give
+ * Expects that what is counted goes when nothing holds it any more. The growth before it would not show it: V8 and Node give
  * back megabytes of their own meanwhile.
  */
 function expectNear(t: TestContext, make: () => Made) {

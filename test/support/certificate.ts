@@ -36,7 +36,7 @@ export async function makeCertificate(
 ): Promise<TestCertificate> {
   const folder = await temporaryFolder(t)
   const [certPath, keyPath] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
-  // Of another name than its authority, or it would seem to have signed itself.
+  // With another name than its authority, or it would seem to have signed itself.
   const organization = authority === undefined ? 'Test' : 'Signed'
   const subject = [
     { name: 'organizationName', value: organization },

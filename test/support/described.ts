@@ -39,7 +39,7 @@ interface Api {
 
 const JSON_TYPE = 'application/json'
 
-/** Of HTTP itself, or of every answer, also of those that no route makes. */
+/** Headers of HTTP itself, or of every answer, also of those that no route makes. */
 const generalHeaders = new Set([
   'connection',
   'content-length',
@@ -56,7 +56,7 @@ const generalHeaders = new Set([
 let api: Promise<Api> | undefined
 
 /**
- * Asserts that an answer is one that the OpenAPI document tells of: status, headers, type and body; and that it tells of
+ * Asserts that an answer is one that the OpenAPI document describes: status, headers, type and body; and that it describes
  * the JSON that was sent, if that was accepted.
  *
  * @param target As it was sent, with the base path.
@@ -119,7 +119,7 @@ function assertOfRoute(
   assertValid(known.validatorOf(...operation, ...schema), isText ? text : JSON.parse(text), call)
 }
 
-/** Undefined for what is no JSON, such as a form, and for a long import, which would take long. */
+/** Undefined for what is not JSON, such as a form, and for a long import, which would take long. */
 function jsonOf(sent: unknown): unknown {
   if ((typeof sent === 'string' || sent instanceof Uint8Array) && sent.length > BODY_BYTES_MAX)
     return undefined

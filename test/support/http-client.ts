@@ -25,7 +25,7 @@ export type Ask = (method: string, path: string, parts?: Parts) => Promise<Answe
 
 /**
  * A client that, unlike `fetch`, neither tidies paths nor adds headers, and may use any method. Of a server under test,
- * it asserts that each answer is one that the OpenAPI document tells of.
+ * it asserts that each answer is one that the OpenAPI document describes.
  *
  * @param always Headers that go with each request.
  * @param connection The agent, the local address or the Unix socket; without it, a new connection for each request.

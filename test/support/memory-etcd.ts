@@ -32,7 +32,7 @@ export interface MemoryEtcd extends Gateway {
   compact(): void
   /** Goes back to an earlier revision, as from a snapshot: all watches break. */
   restore(revision: number): void
-  /** From now on, the watches that run tell nothing, and do not end. */
+  /** From now on, the watches that run report nothing, and do not end. */
   hushWatches(): void
 }
 
@@ -44,7 +44,7 @@ interface State {
 
 interface Listener {
   isHushed: boolean
-  /** Looks whether there is more to tell. */
+  /** Looks whether there is more to report. */
   wake: () => void
   broken: boolean
 }

@@ -115,7 +115,7 @@ export async function start(
   }
 }
 
-/** Asserts of an answer that is read as text or as JSON that the OpenAPI document tells of it. */
+/** Asserts of an answer that is read as text or as JSON that the OpenAPI document describes it. */
 function withDescribedText(response: Response, method: string): Response {
   const read = response.text.bind(response)
   const text = async () => {

@@ -24,7 +24,7 @@ export interface Injection {
 }
 
 /**
- * The words to run a command under strace, for the `through` of `startExecutable`; the tracer is no parent of it, so
+ * The words to run a command under strace, for the `through` of `startExecutable`; the tracer is not its parent, so
  * signals and exit codes go to and come from the command itself.
  *
  * @param log Path of a new file for what it sees.

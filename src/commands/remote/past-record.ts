@@ -34,7 +34,7 @@ interface RecordEntry {
 }
 
 /**
- * Undoes the changes of a record that come after a moment, as far as its history tells them.
+ * Undoes the changes of a record that come after a moment, as far as its history lists them.
  *
  * @param name Of the present holder, else of the last one.
  * @throws {RefusedError} for a name that no record is known to have had. {NotKnownError} {OtherAnswerError} Also what

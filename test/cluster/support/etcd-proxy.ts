@@ -10,9 +10,9 @@ const LATE_MS_MAX = 300
 
 /** Which requests lose their connection, and when. */
 export interface Loss {
-  /** Of the requests concerned; by default transactions. */
+  /** Path of the requests concerned; by default that of transactions. */
   readonly path?: string
-  /** Of those requests, 0 to 1. */
+  /** How many of those requests, from 0 to 1. */
   readonly share: number
   readonly random: Random
   /**

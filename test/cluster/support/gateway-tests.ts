@@ -86,7 +86,7 @@ function failsWith(reason: EtcdReason, isUndone: boolean) {
   }
 }
 
-/** What a watch tells until it has told some number of events. */
+/** What a watch reports until it has reported some number of events. */
 async function eventsOf(gateway: Gateway, fromRevision: number, count: number, withPrevious = false) {
   const messages: (readonly WatchEvent[])[] = []
   const signal = AbortSignal.timeout(60_000)

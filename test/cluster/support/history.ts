@@ -1,8 +1,8 @@
-/** A record as far as histories tell of it. */
+/** A record as far as histories speak of it. */
 export interface MarkedRecord {
   readonly id: number
   readonly name: string
-  /** Of the operation that wrote it; no two operations have the same. */
+  /** Names the operation that wrote it; no two operations have the same. */
   readonly mark: string
 }
 

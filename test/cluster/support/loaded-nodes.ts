@@ -21,7 +21,7 @@ export interface LoadedNodes {
   readonly cluster: EtcdCluster
   readonly nodes: readonly NodeProcess[]
   readonly load: Load
-  /** Of each node, those between it and each member; none if it was not asked for. */
+  /** By node, the proxies between it and each member; none if they were not asked for. */
   readonly proxies: readonly (readonly EtcdProxy[])[]
   /** Ends the load, and compares all that clients saw with all that etcd has done and what each node shows in the end. */
   check(): Promise<void>

@@ -10,7 +10,7 @@ export interface NodeProcess {
   readonly name: string
   readonly url: string
   readonly folder: string
-  /** Of all starts. */
+  /** The log of all starts. */
   readonly log: () => string
   signal(signal: NodeJS.Signals): void
   freeze(): void

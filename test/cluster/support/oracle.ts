@@ -1,10 +1,10 @@
 import type { History, MarkedRecord, Operation, Outcome, Read } from './history.ts'
 import { type Effect, Replay } from './replay.ts'
 
-/** Of refusals that mean that a change is certainly not done; 0 stands for a refused connection. */
+/** Statuses of refusals that mean that a change is certainly not done; 0 stands for a refused connection. */
 const REFUSALS = [0, 404, 409, 503, 507]
 
-/** Revisions between which, both included, an operation was decided, as far as others tell. */
+/** Revisions between which, both included, an operation was decided, as far as others show. */
 interface Window {
   readonly low: number
   readonly high: number

@@ -18,7 +18,7 @@ export type Effect =
     }
   | { readonly kind: 'remove'; readonly revision: number; readonly name: string }
 
-/** The records at each revision, told from what etcd has changed. */
+/** The records at each revision, worked out from what etcd has changed. */
 export class Replay {
   readonly effects: Effect[] = []
   /** Steps that no store of records can have. */

@@ -11,7 +11,7 @@ const run = promisify(execFile)
 /** Why there is no etcdctl, for the `skip` of a test, or false. */
 export const missingEtcdctl = missing('etcdctl')
 
-/** Of the same version as the cluster; by default that of the PATH. */
+/** A program of the same version as the cluster; by default that of the PATH. */
 interface Tool {
   readonly etcdctl?: string
 }

@@ -12,7 +12,7 @@ type Parts = Parameters<typeof runCommand>[1]
 /** Whoever runs the client's commands: with logins of their own. */
 export interface ClientHome {
   readonly environment: NodeJS.ProcessEnv
-  /** Of the file that keeps logins. */
+  /** Path of the file that keeps logins. */
   readonly sessions: string
   /** Runs a command line there, in this process; its variables come on top. */
   run(args: readonly string[], parts?: Parts): Promise<Finished>

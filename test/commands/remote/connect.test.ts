@@ -57,7 +57,7 @@ async function keep(environment: NodeJS.ProcessEnv, ...servers: string[]) {
     await loginsOf(environment).keep({ server, user: 'eve', cookie: `session=of-${new URL(server).port}` })
 }
 
-/** A server that tells what each call brings along. */
+/** A server that reports what each call brings along. */
 async function openEcho(t: TestContext) {
   const seen: string[] = []
   const url = await serveOther(t, async (request, response) => {

@@ -19,7 +19,7 @@ const CHANGE_EVERY_MS = 50
 const LATE_MS = 1_000
 const ON_TIME_SHARE = 0.95
 const CORE_SHARE_MAX = 0.1
-/** Of the clock that counts the time of a process. */
+/** The clock that counts the time of a process has so many. */
 const TICKS_PER_SECOND = 100
 
 describe('a followed export of many records', { skip: process.platform !== 'linux' }, () => {

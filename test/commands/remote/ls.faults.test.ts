@@ -43,7 +43,7 @@ describe('connbook ls of many records', async () => {
   })
 })
 
-/** Of a process that may have ended. */
+/** Reads the status of a process that may have ended. */
 function statusOf(pid: number | undefined): string {
   try {
     return readFileSync(`/proc/${pid}/status`, 'utf8')

@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Lifetime } from '../../support/temporary-folder.ts'
 
-/** Something that speaks HTTP on the loopback interface and is no connbook, until the test ends. @returns Its URL. */
+/** Something that speaks HTTP on the loopback interface but is not connbook, until the test ends. @returns Its URL. */
 export async function serveOther(t: Lifetime, answer: RequestListener): Promise<string> {
   const server = createServer(answer).listen(0, '127.0.0.1')
   t.after(() => {

@@ -1,6 +1,6 @@
 import type { BrowserContext, ConsoleMessage, Request } from 'playwright-core'
 
-/** What a test brings about itself, so that it is no finding. */
+/** What a test brings about itself, so that it is not a finding. */
 export interface Expected {
   /** HTTP statuses from 400 on; chromium writes an error to its console for each such answer. */
   readonly statuses?: readonly number[]

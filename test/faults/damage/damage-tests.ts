@@ -114,7 +114,7 @@ function firstWrongLine(good: Buffer, bad: Buffer): number {
   return lineOffsets(good).findLast((line) => line <= offset) ?? 0
 }
 
-/** Starts on a folder without its audit trail, where nothing else tells that the last lines of a journal are missing. */
+/** Starts on a folder without its audit trail, where nothing else shows that the last lines of a journal are missing. */
 function startWithoutTrail(image: FolderImage, prepared: PreparedFolder): Promise<Outcome> {
   return startOn(withoutTrail(image), prepared)
 }

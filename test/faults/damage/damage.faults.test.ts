@@ -3,7 +3,7 @@ import '../../support/light-argon2.ts'
 import { describeDamage } from './damage-tests.ts'
 
 const ALL = Number.POSITIVE_INFINITY
-/** Of each file; each run takes others. */
+/** So many of each file; each run takes others. */
 const OFFSETS = 800
 
 describeDamage({ offsets: OFFSETS, losses: ALL, shifts: 40, wrongLines: ALL, swaps: ALL, eachSet: true })

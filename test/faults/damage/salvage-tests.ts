@@ -92,7 +92,7 @@ async function checkDamage({ image, state }: PreparedFolder, name: string, { nam
   const label = `${name}, ${what}`
   await writeFile(join(folder, name), bytes)
   const salvaged = await salvageFolder().catch((error: unknown) => {
-    // A damaged version looks like a newer one, and no checksum tells which it is.
+    // A damaged version looks like a newer one, and no checksum shows which it is.
     const isVersion =
       name === dataFiles.snapshot && /^.{30}"version":(?:[3-9]|[1-9]\d)/.test(bytes.toString('latin1'))
     if (!isVersion) throw error

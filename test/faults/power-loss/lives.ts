@@ -83,7 +83,7 @@ export interface Chronicle<Request, State> {
 
 /** A kind of component that keeps its state in a data folder. */
 export interface Subject<Request, State> {
-  /** Of an empty folder. */
+  /** The state of an empty folder. */
   readonly firstState: State
   begin(state: State): Chronicle<Request, State>
 }

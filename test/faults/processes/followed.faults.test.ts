@@ -15,7 +15,7 @@ const WRITERS = 4
 const ROUNDS = 20
 const REQUESTS = 150
 
-/** The records as events tell them. */
+/** The records as events show them. */
 class Replica {
   #records = new Map<number, ShownRecord>()
   lastId = ''

@@ -42,9 +42,9 @@ export class ServiceOracle implements Oracle<Found> {
   }
 
   /**
-   * Notes what an event tells a client. An answer counts as sent once the call that sends it has begun.
+   * Notes what an event promises a client. An answer counts as sent once the call that sends it has begun.
    *
-   * @returns Whether it told anything.
+   * @returns Whether it promised anything.
    */
   take({ moment, call }: TraceEvent): boolean {
     if (moment !== 'begun' || !['write', 'writev'].includes(call.name) || call.result === -1) return false

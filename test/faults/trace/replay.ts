@@ -31,9 +31,9 @@ export interface Run<Found> {
   inspect(root: string, number: number): Promise<Found>
 }
 
-/** Knows what must be on disk because a client has been told. */
+/** Knows what must be on disk because a client has been promised it. */
 export interface Oracle<Found> {
-  /** @returns Whether the event told a client something. */
+  /** @returns Whether the event promised a client something. */
   take(event: TraceEvent): boolean
   /** Checks what was found after a power failure at this moment. */
   check(found: Found): void
@@ -52,7 +52,7 @@ export interface ReplayOptions {
 }
 
 export interface ReplayResult {
-  /** Moments at which the disk changed or a client was told something. */
+  /** Moments at which the disk changed or a client was promised something. */
   readonly moments: number
   /** Different images that were looked at. */
   readonly images: number

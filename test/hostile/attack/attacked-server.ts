@@ -18,7 +18,7 @@ const ROUNDS_MAX = 3
  * the machine, but not for much: measure on a quiet one.
  */
 export const P99_MS_MAX = 150
-/** How many requests tell the p99. */
+/** From how many requests the p99 is taken. */
 export const REQUESTS = 400
 
 /** The executable with records, an attacker and well-behaved clients. */

@@ -46,7 +46,7 @@ async function open(t: TestContext, url: string): Promise<Socket> {
   return socket
 }
 
-/** Of a request on a connection of its own; fetch would repeat one that was reset. */
+/** Makes a request on a connection of its own; fetch would repeat one that was reset. */
 async function statusOf(url: string, headers: { readonly Cookie: string }): Promise<number | undefined> {
   const outgoing = request(`${url}/v1/whoami`, { agent: false, headers })
   const answered = once(outgoing, 'response')

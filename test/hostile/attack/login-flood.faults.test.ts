@@ -13,7 +13,7 @@ import { admin, usedFolder } from '../../support/service.ts'
 
 const NETWORKS = 256
 const LOGINS = 10
-/** Of the logins, in the time that is promised for a machine that checks so many passwords a second; a busy one has longer. */
+/** The share of logins in the time that is promised for a machine that checks so many passwords a second; a busy one has longer. */
 const SHARE_MIN = 0.9
 const KNOWN_MS_MAX = 5_000
 const UNKNOWN_MS_MAX = 15_000

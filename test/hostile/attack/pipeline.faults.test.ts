@@ -10,7 +10,7 @@ import { type AttackedServer, startAttacked } from './attacked-server.ts'
 const RECORDS = 500
 const PIPELINED = 10_000
 const GROWTH_MIB_MAX = 100
-/** Of each connection, one read and one request; and what the program takes by itself. */
+/** One read and one request of each connection, and what the program takes by itself. */
 const MEMORY_MIB_MAX = 500
 
 async function open(t: TestContext, { url }: AttackedServer): Promise<Socket> {

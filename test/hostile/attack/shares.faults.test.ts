@@ -9,7 +9,7 @@ import { type AttackedServer, startAttacked } from './attacked-server.ts'
 
 const RECORDS = 100_000
 const SEARCHES = 15
-/** Of an equal share, as the machine has other work, too. */
+/** How much more than an equal share it may be, as the machine has other work, too. */
 const ROOM = 1.3
 const ROUNDS = 5
 

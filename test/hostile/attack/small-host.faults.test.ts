@@ -17,7 +17,7 @@ const LOGINS = 400
 const AT_ONCE = 16
 /** Where new memory is slow, each password takes a tenth of a second. */
 const TIMEOUT_MS = 500_000
-/** Of another caller, while the passwords are checked. */
+/** Another caller makes so many, while the passwords are checked. */
 const REQUESTS = 300
 /** Left some seconds after the requests: compiled code, and less garbage than an idle server collects (32 MiB). */
 const GROWTH_MIB_MAX = 50

@@ -90,7 +90,7 @@ function watchMemory(server: AttackedServer) {
 /**
  * Requests the whole list, and takes only its beginning.
  *
- * @returns What takes the rest, and tells whether the answer was whole.
+ * @returns What takes the rest, and says whether the answer was whole.
  */
 async function beginList(url: string): Promise<() => Promise<boolean>> {
   const { hostname, port } = new URL(url)

@@ -149,7 +149,7 @@ export function framingRows({ bearer }: Loot): HostileRow[] {
         'Transfer-Encoding: chunked\rX: y',
         'Transfer-Encoding: 0',
         'Transfer-Encoding: __proto__',
-        // A tab at the end is no part of the value (RFC 9110 section 5.5), but some readers keep it.
+        // A tab at the end does not belong to the value (RFC 9110 section 5.5), but some readers keep it.
         'Transfer-Encoding: chunked\t',
       ),
       400,

@@ -340,7 +340,7 @@ export function headerRows({ bearer }: Loot): HostileRow[] {
       },
       431,
     ),
-    // A Host that is no valid authority (RFC 9112 section 3.2).
+    // A Host that is not a valid authority (RFC 9112 section 3.2).
     ...rows(
       hosts(
         'a:b',

@@ -25,7 +25,7 @@ import { createMemoryLog } from '../../support/memory-log.ts'
 import { draft, names, openStore, someone, storedNames } from '../../support/store.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-/** Of these, two slices are written to a snapshot. */
+/** So many that a snapshot is written in two slices. */
 const RECORDS = SNAPSHOT_SLICE_RECORDS + 100
 /** Their journal outgrows this. */
 const SHORT_JOURNAL_BYTES = 16 * 1024
