@@ -47,7 +47,7 @@ describe('the paths of a pattern', () => {
     assert.deepEqual(await globPaths(`${folder}/${'*a'.repeat(60)}*b`, () => {}), [])
   })
 
-  it('tell how many names they look at, and what cannot be read', async (t) => {
+  it('report how many names they look at, and what cannot be read', async (t) => {
     const folder = await temporaryFolder(t)
     await writeFile(join(folder, 'x'), '')
     const looks: number[] = []
@@ -61,7 +61,7 @@ describe('the paths of a pattern', () => {
     )
   })
 
-  it('are without those that may not be looked at', async (t) => {
+  it('leave out those that may not be looked at', async (t) => {
     const folder = await temporaryFolder(t)
     for (const name of ['a', 'b']) {
       await mkdir(join(folder, name))

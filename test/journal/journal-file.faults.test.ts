@@ -5,6 +5,6 @@ import { last } from './journal-place.ts'
 import { assertCutOff } from './torn-tail.ts'
 
 describe('a torn tail', () => {
-  it('is cut off and kept with more behind it than a line may hold', (t) =>
+  it('is cut off and kept, also when it is longer than a line may be', (t) =>
     assertCutOff(t, Buffer.alloc(LINE_BYTES_MAX + 1), last.length))
 })

@@ -87,7 +87,7 @@ describe('a journal', () => {
     assert.deepEqual(applied, ['1 first', '3 second', '4 third'])
   })
 
-  it('carries out each of several restarts', async (t) => {
+  it('begins a new file for each of several restarts at once', async (t) => {
     const { journal, stored } = await openJournal(t)
     await Promise.all(['a', 'b', 'c'].map((change) => journal.restart(() => [change])))
     assert.deepEqual(await stored(), ['c'])

@@ -148,7 +148,7 @@ describe('who may do what', async () => {
       })
     }
 
-    it('is refused before a logout ends the session', async () => {
+    it('does not end the session by a logout from another site', async () => {
       const logout = await ask('POST', '/logout', { headers: { Cookie: cookie, Origin: 'null' } })
       assert.equal(logout.status, 403)
       assert.equal((await ask('GET', '/configurations/', { headers: { Cookie: cookie } })).status, 200)

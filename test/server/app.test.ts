@@ -104,7 +104,7 @@ describe('createApp', () => {
     assert.equal(request.principal, credential.principal)
   })
 
-  it('tells a stranger only that a credential is missing, except on a public route', async () => {
+  it('says to a stranger only that a credential is missing, except on a public route', async () => {
     const { app } = setUp()
     for (const path of ['/things/', '/nothing', '/%ff'])
       assert.equal(await outcome(app, 'GET', path), '403 not_authenticated', path)

@@ -68,7 +68,7 @@ describe('bytes that nobody has taken', () => {
     assert.deepEqual(cut(), [])
   })
 
-  it('are none on a connection that is gone', (t) => {
+  it('are not counted on a connection that is gone', (t) => {
     const { untaken, hold } = setUp(t)
     const { taken, again, socket } = hold('a', 100)
     taken()
@@ -80,7 +80,7 @@ describe('bytes that nobody has taken', () => {
   })
 })
 
-describe('beyond the maximum', () => {
+describe('when too many bytes wait to be taken', () => {
   it('the caller that holds most gives way, however long others wait', (t) => {
     const { hold, cut } = setUp(t)
     hold('other', 150, 'other')
@@ -109,7 +109,7 @@ describe('beyond the maximum', () => {
     assert.deepEqual(cut(), ['a', 'b'])
   })
 
-  it('those of a caller that have taken nothing for long go before its others', (t) => {
+  it('connections that have taken nothing for long go before others of their caller', (t) => {
     const { hold, cut, wait } = setUp(t)
     const reader = hold('reader', 150)
     reader.taken()

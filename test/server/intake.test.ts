@@ -288,7 +288,7 @@ describe('pipelined requests', () => {
       )
     })
 
-  it('of which a body has not come go on when it comes', async (t) => {
+  it('go on when a body comes that was still missing', async (t) => {
     const server = await setUp(t, 'TCP')
     const client = server.open()
     const request = formatRequest('POST /', {}, 'body')

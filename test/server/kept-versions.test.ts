@@ -85,7 +85,7 @@ describe('replaced records that answers keep', () => {
     assert.deepEqual(cut, [])
   })
 
-  it('are none of an empty store, nor of a connection that is gone', (t) => {
+  it('are not counted for an empty store, nor for a connection that is gone', (t) => {
     const { kept, wholes, read } = setUp(t, 1)
     const request = { response: { req: { socket: new Socket() } }, address: '192.0.2.1' }
     kept.add(request as unknown as IncomingRequest, { revision: 0, records: 5, jsonBytes: 500 })()
@@ -94,7 +94,7 @@ describe('replaced records that answers keep', () => {
     assert.equal(wholes(), 0)
   })
 
-  it('are counted for an answer that begins after the end of another, which may be told twice', (t) => {
+  it('are counted for an answer that begins after the end of another, which may be reported twice', (t) => {
     const { read, wholes } = setUp(t, 1)
     const end = read('a', 0)
     const endOther = read('b', 0)
@@ -107,7 +107,7 @@ describe('replaced records that answers keep', () => {
   })
 })
 
-describe('beyond their maximum', () => {
+describe('when answers keep too many replaced records', () => {
   it('the caller that keeps most gives way, its oldest first', (t) => {
     const { read, wholes, cut } = setUp(t, 3)
     read('other', 0)

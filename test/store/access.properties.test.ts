@@ -65,8 +65,8 @@ function accessWith(plain: readonly Plain[]): Access {
 
 const several = fc.array(grants, { minLength: 1, maxLength: 4 })
 
-describe('what an account with grants may do', () => {
-  it('is see what one of them keeps, and change what those to write keep before and after', (t) => {
+describe('access by grants', () => {
+  it('shows what one of them keeps, and allows changes of what those to write keep before and after', (t) => {
     holdFor(t, fc.tuple(several, records, records), ([plain, before, after]) => {
       const access = accessWith(plain)
       const sees = (record: Configuration) => plain.some((one) => keeps(one, record))

@@ -36,7 +36,7 @@ describe('a stored change', () => {
     })
   }
 
-  it('that is no object, or incomplete, is invalid', () => {
+  it('that is not an object, or incomplete, is invalid', () => {
     for (const change of [null, 1, 'add', [], {}, { add: {} }, { modify: record }, { remove: 1 }])
       assert.throws(
         () => new ChangeReader().read(change),

@@ -117,7 +117,7 @@ describe('an import into a store', () => {
     assert.equal(made, store.tag)
   })
 
-  it('tells the tag of the records that it made, not that of the changes behind it', async (t) => {
+  it('returns the tag of the records that it made, not that of the changes behind it', async (t) => {
     const { store } = await openFilled(t)
     const importing = store.importAll(someone, file, 'merge')
     const behind = store.add(someone, draft('behind'))

@@ -130,7 +130,7 @@ describe('a large import', () => {
     )
   })
 
-  it('is planned once a change before it is refused', async (t) => {
+  it('is planned as soon as a change before it has been refused', async (t) => {
     const { store, files } = await openSmall(t, 'a')
     const held = holdUp(files, 'write', dataFiles.journal)
     const adding = store.add(someone, draft('b'))
@@ -228,7 +228,7 @@ describe('a large import', () => {
     assert.deepEqual(names((await openStore(t, folder)).store), ['b', 'c', 'd'])
   })
 
-  it('lets no more changes wait than wait for the disk', async (t) => {
+  it('lets no more changes wait than may wait for the disk', async (t) => {
     const { store } = await openSmall(t)
     const importing = store.importAll(someone, [draft('b'), draft('c')], 'replace')
     const adding = drafts('n', WAITING_CHANGES_MAX + 1).map((one) => store.add(someone, one))

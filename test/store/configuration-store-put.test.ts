@@ -31,7 +31,7 @@ describe('put, of a configuration store', () => {
     assert.equal(reopened.revision, 2)
   })
 
-  it('of what is there writes nothing', async (t) => {
+  it('writes nothing for what is there', async (t) => {
     const { store, files } = await heldStore(t)
     const { after } = await store.put(someone, draft('a'))
     files.calls.length = 0
@@ -40,7 +40,7 @@ describe('put, of a configuration store', () => {
     assert.equal(store.revision, 1)
   })
 
-  it('of the labels that are there writes nothing, and without labels removes them for good', async (t) => {
+  it('writes nothing for the labels that are there, and without labels removes them for good', async (t) => {
     const { store, files, close, path } = await heldStore(t)
     const { after } = await store.put(someone, draft('a', { labels: { b: '1', a: '' } }))
     files.calls.length = 0

@@ -176,7 +176,7 @@ describe('a change of what a filter keeps', () => {
     )
   })
 
-  it('is refused beyond the most changes of an import, of which those that change nothing are none', () => {
+  it('is refused beyond the most changes of an import, where those that change nothing do not count', () => {
     const count = IMPORT_ROWS_MAX + 1
     const [one = new Configuration(1, draft('n'))] = recordsOf(1)
     // The same one again and again: nothing else takes so little time.

@@ -40,7 +40,7 @@ describe('the label group', () => {
     for (const none of ['', ' ', ',', ' , ,']) assert.deepEqual(groupsIn(none), [])
   })
 
-  it('is a member, or the whole text', () => {
+  it('has each member, and the whole text, as a group', () => {
     for (const group of ['web', 'db', ' web,db', '']) assert.equal(hasGroup(group && ' web,db', group), true)
     for (const group of ['we', 'WEB', ' web', 'web,db', '', ','])
       assert.equal(hasGroup(' web,db', group), false, group)

@@ -107,7 +107,7 @@ describe('the recent changes', () => {
     assert.deepEqual([recent.floor, recent.placeAt(4), recent.placeAt(5)], [2, undefined, 3])
   })
 
-  it('know no place of before another state', () => {
+  it('do not know the places before another state took over', () => {
     const recent = new RecentChanges()
     for (const id of [1, 2]) recent.add({ add: record(id) }, id, undefined)
     recent.restart(1)

@@ -62,7 +62,7 @@ describe('the records', () => {
     assert.deepEqual([records.index.revision, records.recent.revision], [9, 9])
   })
 
-  it('tell those who listen to refusals, and only them, that the pending changes are refused', () => {
+  it('notify those who listen to refusals, and only them, when the pending changes are refused', () => {
     const { records, heard } = heardRecords()
     let refusals = 0
     records.onRefused(() => {
