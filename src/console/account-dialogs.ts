@@ -8,7 +8,7 @@ import { createGrantRows } from './grant-rows.ts'
 import { shown } from './shown-text.ts'
 
 /** An account as the API has it. */
-export interface ListedAccount {
+export interface ApiAccount {
   readonly name: string
   readonly scope: ScopeWord
   /** Absent for an account that sees all records. */
@@ -71,7 +71,7 @@ export function openAddAccount(app: App, terms: AccountTerms): void {
 }
 
 /** Asks what of an account is to become otherwise. */
-export function openChangeAccount(app: App, terms: AccountTerms, account: ListedAccount): void {
+export function openChangeAccount(app: App, terms: AccountTerms, account: ApiAccount): void {
   const { one, path, secret, label, ended, charactersMin } = terms
   const scope = scopeSelect(account.scope)
   const grants = createGrantRows(app, account.grants ?? [])
@@ -139,7 +139,7 @@ function openAccountDialog(
     submit.disabled = true
     try {
       const { text } = await send()
-      const [account] = (JSON.parse(text) as { accounts: readonly ListedAccount[] }).accounts
+      const [account] = (JSON.parse(text) as { accounts: readonly ApiAccount[] }).accounts
       dialog.close()
       app.notices.say(...done())
       app.refresh()

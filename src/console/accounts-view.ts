@@ -1,7 +1,7 @@
 import {
   type AccountTerms,
+  type ApiAccount,
   kinds,
-  type ListedAccount,
   openAddAccount,
   openChangeAccount,
   rights,
@@ -71,7 +71,7 @@ export class AccountsView implements ViewPart {
       if (reads !== this.#reads) return
       setText(this.#fault, '')
       for (const [i, { terms, rows }] of this.#tables.entries()) {
-        const { accounts } = JSON.parse(lists[i]?.text ?? '') as { accounts: readonly ListedAccount[] }
+        const { accounts } = JSON.parse(lists[i]?.text ?? '') as { accounts: readonly ApiAccount[] }
         rows.replaceChildren(...accounts.map((account) => this.#rowOf(terms, account)))
       }
     } catch (error) {
@@ -79,7 +79,7 @@ export class AccountsView implements ViewPart {
     }
   }
 
-  #rowOf(terms: AccountTerms, account: ListedAccount): HTMLTableRowElement {
+  #rowOf(terms: AccountTerms, account: ApiAccount): HTMLTableRowElement {
     const { name, scope, grants } = account
     const limits = grants === undefined ? '' : `; only: ${describeGrants(grants)}`
     return element(

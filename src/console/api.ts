@@ -10,8 +10,8 @@ export interface ApiResponse {
   readonly text: string
 }
 
-/** What a call may have besides its path. */
-export interface CallOptions {
+/** What is sent to a path, and which answers are good. */
+export interface ApiRequest {
   readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Sent as JSON. */
   readonly json?: unknown
@@ -92,19 +92,19 @@ export class Api {
    * @throws {Unreachable} if no answer comes.
    * @throws {DOMException} `AbortError` if `signal` is aborted.
    */
-  async call(path: string, options: CallOptions = {}): Promise<ApiResponse> {
-    const answer = await this.once(path, options)
-    if (isGood(answer, options)) return answer
+  async call(path: string, request: ApiRequest = {}): Promise<ApiResponse> {
+    const answer = await this.once(path, request)
+    if (isGood(answer, request)) return answer
     const refusal = new Refusal(answer)
     if (!isSessionEnded(refusal)) throw refusal
     await this.#events.logIn()
-    return this.call(path, options)
+    return this.call(path, request)
   }
 
   /** The same, but for what comes of it: no login, no `Refusal`. */
   async once(
     path: string,
-    { method = 'GET', json, body, headers = {}, signal, sent }: CallOptions = {},
+    { method = 'GET', json, body, headers = {}, signal, sent }: ApiRequest = {},
   ): Promise<ApiResponse> {
     const type: Record<string, string> = json === undefined ? {} : { 'Content-Type': 'application/json' }
     const request = {
@@ -158,7 +158,7 @@ export function retryAfterOf(error: unknown): number | undefined {
   return retryAfterSeconds ?? (code === '' ? RETRY_SECONDS : undefined)
 }
 
-function isGood({ status }: ApiResponse, { expects = [] }: CallOptions): boolean {
+function isGood({ status }: ApiResponse, { expects = [] }: ApiRequest): boolean {
   return (status >= 200 && status < 300) || expects.includes(status)
 }
 

@@ -1,5 +1,5 @@
 import { type ActivityEntry, type FieldChange, verbOf } from './activity-entry.ts'
-import type { CallOptions } from './api.ts'
+import type { ApiRequest } from './api.ts'
 import type { App } from './app.ts'
 import { type Child, element } from './element.ts'
 import type { KnownHistory } from './put-back.ts'
@@ -9,8 +9,8 @@ import { shown } from './shown-text.ts'
 export const ENTRIES_MAX = 100
 
 /** @throws As `Api.call`: 404 if no record is known to have had the name. */
-export async function readHistory(app: App, name: string, options: CallOptions = {}): Promise<KnownHistory> {
-  const answer = await app.api.call(`v1/history/${encodeURIComponent(name)}?limit=${ENTRIES_MAX}`, options)
+export async function readHistory(app: App, name: string, request: ApiRequest = {}): Promise<KnownHistory> {
+  const answer = await app.api.call(`v1/history/${encodeURIComponent(name)}?limit=${ENTRIES_MAX}`, request)
   return JSON.parse(answer.text) as KnownHistory
 }
 

@@ -24,7 +24,7 @@ export interface WaitingCall {
 }
 
 /** What shows whose a call is, and how many places it takes. */
-type Caller = Pick<Request, 'principal' | 'address'> & { readonly query?: string }
+type EnteringRequest = Pick<Request, 'principal' | 'address'> & { readonly query?: string }
 
 /** Calls of one caller, oldest first, with the places that they take. */
 class OwnCalls {
@@ -71,7 +71,7 @@ export class WaitingCalls {
    *
    * @throws {Problem} 503 if there is none for this caller, or the server stops.
    */
-  enter(request: Caller, call: WaitingCall): () => void {
+  enter(request: EnteringRequest, call: WaitingCall): () => void {
     const caller = callerKey(request)
     if (this.#isClosed) throw refused('the server is stopping')
     const places = placesOf(request)
@@ -175,7 +175,7 @@ export class WaitingCalls {
   }
 }
 
-function placesOf({ query = '' }: Caller): number {
+function placesOf({ query = '' }: EnteringRequest): number {
   return 1 + Math.floor(query.length / WAITING_PLACE_CHARACTERS)
 }
 
