@@ -60,6 +60,6 @@ export class ListState {
 
 /** What is wrong with a search: somebody may have typed it into the address. */
 function queryFaults({ message, faults }: Refusal): string {
-  const told = faults.map(({ field = '', detail }) => `${field} ${detail}`)
-  return told.length === 0 ? `${message}.` : `${message}: ${told.join('; ')}.`
+  const texts = faults.map(({ field, detail }) => `${field} ${detail}`)
+  return texts.length === 0 ? `${message}.` : `${message}: ${texts.join('; ')}.`
 }

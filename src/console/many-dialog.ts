@@ -198,7 +198,7 @@ class ManyDialog {
     const others = this.#action.form?.showFaults(faults) ?? faults
     if (faults.length > 0 && others.length === 0) return
     this.#message.textContent = explain(error)
-    const named = others.map(({ field = '', ...fault }) => ({ ...fault, detail: `${field} ${fault.detail}` }))
+    const named = others.map(({ field, ...fault }) => ({ ...fault, detail: `${field} ${fault.detail}` }))
     if (named.length > 0) this.#faults.replaceChildren(faultTable('Faults', named))
   }
 }

@@ -103,9 +103,7 @@ export function createLabelForm(keys: readonly string[]): ManyForm {
   function showFaults(faults: readonly Fault[]) {
     const isHere = ({ field, name }: Fault) => name === undefined && field.startsWith('labels')
     const found = faults.filter(isHere)
-    const texts = found.map(
-      ({ field = '', detail }) => `${field.replace(/^labels\.?/, '') || 'Key'} ${detail}.`,
-    )
+    const texts = found.map(({ field, detail }) => `${field.replace(/^labels\.?/, '') || 'Key'} ${detail}.`)
     showFault(key, texts.length === 0 ? undefined : texts.join(' '))
     focusFault(dom)
     return faults.filter((fault) => !isHere(fault))

@@ -107,7 +107,7 @@ export class RecordForm {
     }
     const ofLabels = faults.filter(({ field }) => field === 'labels' || field.startsWith('labels.'))
     this.#labelFault.textContent = ofLabels
-      .map(({ field = '', detail }) => `${field.replace(/^labels\.?/, '') || 'The labels'} ${detail}.`)
+      .map(({ field, detail }) => `${field.replace(/^labels\.?/, '') || 'The labels'} ${detail}.`)
       .join(' ')
     for (const { key } of this.#labelRows)
       key.setAttribute('aria-invalid', String(texts.has(`labels.${key.value.trim()}`)))
