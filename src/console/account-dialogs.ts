@@ -70,7 +70,7 @@ export function openAddAccount(app: App, terms: AccountTerms): void {
   name.focus()
 }
 
-/** Asks what of an account is to become otherwise. */
+/** Asks for changes of an account. */
 export function openChangeAccount(app: App, terms: AccountTerms, account: ApiAccount): void {
   const { one, path, secret, label, ended, charactersMin } = terms
   const scope = scopeSelect(account.scope)

@@ -13,9 +13,9 @@ export interface ActivityEntry {
   /** What the caller says of himself. */
   readonly via?: { readonly claimed?: string }
   readonly reason?: string
-  /** Not of many. */
+  /** Absent for a change of many. */
   readonly id?: number
-  /** Before the change; not of many. */
+  /** The name before the change; absent for a change of many. */
   readonly name?: string
   readonly changed?: ChangedMembers
   /** The record that was added or deleted. */

@@ -126,7 +126,7 @@ export class ActivityView implements ViewPart {
     this.#newer.hidden = this.#address === undefined
   }
 
-  /** Who may not change records is not offered to put them back. */
+  /** Only who may change records is offered to put them back. */
   takeSession(): void {
     this.#fill()
   }

@@ -101,7 +101,7 @@ export class Api {
     return this.call(path, request)
   }
 
-  /** The same, but for what comes of it: no login, no `Refusal`. */
+  /** Makes the call once; whatever the answer, it leads to no login and is not thrown. */
   async once(
     path: string,
     { method = 'GET', json, body, headers = {}, signal, sent }: ApiRequest = {},

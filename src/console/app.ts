@@ -13,7 +13,7 @@ export interface App {
   readonly undo: Undo
   readonly live: ChangeSource
   readonly address: Address
-  /** Those of the list, as it was shown last. */
+  /** The records of the list, as it was shown last. */
   readonly listed: readonly Configuration[]
   /** The link to an address that differs from the present one; to the list, unless it names a record. */
   linkTo(change: Partial<Address>): string
@@ -23,7 +23,7 @@ export interface App {
   refresh(): void
 }
 
-/** Tells others' changes, and one's own. */
+/** Reports changes, others' and one's own. */
 export interface ChangeSource {
   /** @returns Stops the calls. */
   listen(listener: (change: LiveChange) => void): () => void

@@ -26,7 +26,7 @@ export function copyButton(
   }
 }
 
-/** Two sheets. */
+/** A picture of two sheets. */
 export function copyIcon(): SVGElement {
   const sheets = svgElement('path', { d: 'M5 5h9v9H5zM11 5V2H2v9h3' })
   return svgElement('svg', { viewBox: '0 0 16 16', class: 'icon', 'aria-hidden': 'true' }, sheets)

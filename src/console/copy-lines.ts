@@ -8,7 +8,7 @@ import { type Configuration, configurationPath } from './configuration.ts'
 export interface CopyLine {
   readonly title: string
   readonly text: string
-  /** Set for a line that cannot be: why, to complete "The record …". */
+  /** Why there cannot be such a line, to complete "The record …". */
   readonly fault?: string
   /** What to know of it; each completes "The record …". */
   readonly warnings?: readonly string[]

@@ -1,4 +1,4 @@
-/** Characters that show nothing, or change the direction of what follows; joiners inside an emoji are not. */
+/** Characters that show nothing, or change the direction of what follows; joiners inside an emoji do not count. */
 const HIDDEN =
   /(?<!\p{Extended_Pictographic}\p{EMod}?\ufe0f?)\u200d|(?<!\p{Emoji})\ufe0f|(?![\u200d\ufe0f])[\p{DI}\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u2800]|(?! )\p{Zs}|^ +| +$| {2,}/gu
 

@@ -36,7 +36,7 @@ export function reasonOf({ reason }: ActivityEntry): HTMLElement | undefined {
   return reason === undefined ? undefined : element('p', {}, 'Reason: ', shown(reason))
 }
 
-/** What was before and what is after, field by field. */
+/** What stood there before, and what stands there after, field by field. */
 export function changeList(changes: readonly FieldChange[]): HTMLElement {
   return element('ul', { class: 'changes' }, ...changes.map(changeOf))
 }

@@ -57,7 +57,7 @@ export class ImportChoices {
     this.dom.hidden = [...this.dom.children].every((line) => line instanceof HTMLElement && line.hidden)
   }
 
-  /** For the API. */
+  /** What is chosen, as the API takes it. */
   parametersOf(format: ImportFormat): readonly Parameter[] {
     const [name, port] = [this.#username.value, this.#port.value]
     const username = name === '' ? undefined : usernames[format]?.(name)

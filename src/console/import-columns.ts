@@ -70,7 +70,7 @@ export class ImportColumns {
     )
   }
 
-  /** For the API. */
+  /** What is chosen, as the API takes it. */
   get parameters(): readonly (readonly [name: string, value: string])[] {
     const { value } = this.#extra
     const mapped = [...this.#chosen].map(([column, field]) => ['map', `${field}:${column}`] as const)

@@ -290,7 +290,7 @@ export class ImportPanel {
   }
 }
 
-/** As the words of the API go on from the name of the field. */
+/** Puts the name of the field before the words of the API, which go on from it. */
 function withField(fault: Fault): Fault {
   const { field, detail } = fault
   // For a header, what follows is for people with curl; the page has choices.

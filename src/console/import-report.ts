@@ -11,7 +11,7 @@ import { shown } from './shown-text.ts'
 const kinds = ['added', 'modified', 'removed'] as const
 
 export type Counts = Readonly<Record<(typeof kinds)[number] | 'unchanged', number>> & {
-  /** What is not imported, and no fault. */
+  /** What is not imported, although nothing is wrong with it. */
   readonly warnings?: readonly ImportWarning[]
 }
 

@@ -37,7 +37,7 @@ export function facetPaths(search: Search): ReadonlyMap<string | undefined, stri
 }
 
 /**
- * What one can choose: of each key the values of the records that the filters of other keys keep, and those that are chosen.
+ * What one can choose: for each key, the values of the records that the filters of other keys keep, and the chosen values.
  *
  * @param counts By the keys of `facetPaths`.
  */

@@ -31,7 +31,7 @@ export class ListPages {
   }
 }
 
-/** From 0, also of an empty list. */
+/** The number of the last page, from 0; also 0 for an empty list. */
 export function lastPageOf(total: number): number {
   return Math.max(0, Math.ceil(total / PAGE_RECORDS) - 1)
 }

@@ -68,7 +68,7 @@ export class ListSelection {
     this.#update()
   }
 
-  /** Not for an account that may only read. */
+  /** An account that may only read selects nothing. */
   takeSession(): void {
     if (!this.#app.session.mayWrite) this.#selection.clear()
     this.#update()

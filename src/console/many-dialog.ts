@@ -216,7 +216,7 @@ function undoText(records: readonly Configuration[] | undefined): string {
     : 'It can be undone while this page is open.'
 }
 
-/** Those that really change, and what they become. */
+/** The records that really change, and what they become. */
 function madeBy(patch: Patch | undefined, records: readonly Configuration[]) {
   if (patch === undefined) return { before: records, after: undefined }
   const before = records.filter((record) => !isSame(patched(record, patch), record))

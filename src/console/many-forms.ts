@@ -14,7 +14,7 @@ export interface ManyForm {
   /**
    * Shows each fault at its field, and moves the focus to the first; none clears them.
    *
-   * @returns Those that are of no field here.
+   * @returns The faults that belong to no field here.
    */
   showFaults(faults: readonly Fault[]): readonly Fault[]
 }

@@ -67,7 +67,7 @@ function openPasswordDialog(app: App): void {
   const form = element(
     'form',
     { novalidate: true, submit: (event) => void change(event) },
-    // Tells password managers whose password it is.
+    // Password managers learn from it whose password it is.
     element('input', {
       class: 'unseen',
       autocomplete: 'username',

@@ -56,7 +56,7 @@ export async function putBack(app: App, entry: ActivityEntry): Promise<string | 
 }
 
 async function findWay(app: App, entry: ActivityEntry): Promise<PresentAndFormer> {
-  // The record first: what changes after it is found out by its tag.
+  // The record is read first: its tag shows whether it changes afterwards.
   const { configuration: present, tag } = await findById(app, entry.id)
   if (present === undefined && entry.event === 'configuration_deleted' && entry.record !== undefined)
     return { present, tag, former: formerOf(entry.record) }

@@ -89,7 +89,7 @@ export class RecordForm {
     }
   }
 
-  /** What the server could not see: of two labels with one key it would get the second alone. */
+  /** Two labels with one key: the server would get only the second, and could not see the fault. */
   findDoubledLabels(): Fault[] {
     const keys = this.#labelRows.map(({ key }) => key.value.trim())
     const doubled = new Set(keys.filter((key, place) => key !== '' && keys.indexOf(key) !== place))

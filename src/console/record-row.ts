@@ -61,7 +61,7 @@ export class RecordRow {
     mark(this.dom, 'changed')
   }
 
-  /** Has the links lead from the present address. */
+  /** Makes the links lead from the present address. */
   updateLinks(): void {
     const app = this.#app
     const { name, labels = {} } = this.#configuration

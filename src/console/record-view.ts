@@ -251,7 +251,7 @@ export class RecordView implements ViewPart {
     if (hadFocus && !isShown) this.#title.focus()
   }
 
-  /** Not of a change of one's own: it shows before the dialogue closes, or when it does. */
+  /** Says nothing while a dialogue is open: one's own change shows before it closes, or when it does. */
   #sayWhatChanged(before: Configuration, now: Configuration) {
     if (JSON.stringify(before) === JSON.stringify(now) || document.querySelector('dialog[open]') !== null)
       return

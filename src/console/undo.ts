@@ -45,7 +45,7 @@ export class Undo {
     })
   }
 
-  /** Not for an account that may only read. */
+  /** An account that may only read is not offered it. */
   takeSession(): void {
     if (!this.#app.session.mayWrite) this.#withdraw()
   }
