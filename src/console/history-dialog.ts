@@ -4,7 +4,7 @@ import type { App } from './app.ts'
 import { openDialog } from './dialog.ts'
 import { button, element } from './element.ts'
 import { changeList, ENTRIES_MAX, formatTime, readHistory, reasonOf, sentenceOf } from './history-text.ts'
-import { isTold } from './put-back.ts'
+import { isCovered } from './put-back.ts'
 import { putBack } from './put-back-dialog.ts'
 import { shown } from './shown-text.ts'
 
@@ -29,7 +29,7 @@ export function openHistory(app: App, name: string, changed: (name: string) => v
       const { history, since } = known
       body.replaceChildren(
         element('p', {}, 'Record: ', element('b', {}, shown(shownName))),
-        element('ol', {}, ...history.map((entry, place) => entryOf(entry, place, isTold(entry, known)))),
+        element('ol', {}, ...history.map((entry, place) => entryOf(entry, place, isCovered(entry, known)))),
         element('p', { class: 'faint' }, rangeOf(history.length, since)),
       )
     } catch (error) {

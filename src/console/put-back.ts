@@ -13,7 +13,7 @@ export interface KnownHistory {
 }
 
 /** Whether the history has all changes since this one. */
-export function isTold({ time }: ActivityEntry, { since }: KnownHistory): boolean {
+export function isCovered({ time }: ActivityEntry, { since }: KnownHistory): boolean {
   return since === undefined || Date.parse(time) >= Date.parse(since)
 }
 
@@ -31,7 +31,7 @@ export function stateBefore(
 ): { readonly record: Former } | 'unknown' {
   const entries = known.history.slice(0, place + 1)
   const oldest = entries.at(-1)
-  if (oldest === undefined || !isTold(oldest, known)) return 'unknown'
+  if (oldest === undefined || !isCovered(oldest, known)) return 'unknown'
   let state = present === undefined ? undefined : membersOf(present)
   for (const entry of entries) {
     const before = takeBack(state, entry)
