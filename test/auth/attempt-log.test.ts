@@ -198,7 +198,7 @@ describe('the budget of listed successes', () => {
     assert.equal(listed(1, 'b'), 1)
   })
 
-  it('tells a user from a client of the same name', () => {
+  it('counts a user apart from a client of the same name', () => {
     const { budget, listed } = setUp()
     listed(1000, 'a')
     assert.equal(budget.take('user', 'a', ADDRESS), true)

@@ -424,14 +424,14 @@ describe('readOwner', () => {
     assert.deepEqual([name, command], [systemAccount(), 'http'])
   })
 
-  it('takes who used sudo as a claim, and drops what is no name, or root', () => {
+  it('takes who used sudo as a claim, and drops what is not a name, or root', () => {
     const claimedBy = (text: string) => owner({ 'connbook-sudo-user': text }).claimed
     assert.equal(claimedBy('j%C3%B6rg'), 'jörg')
     for (const text of ['', 'root', '%', '%ff', 'a%0Ab', 'x'.repeat(256)])
       assert.equal(claimedBy(text), undefined, text)
   })
 
-  it('refuses names that the audit trail could not show, and tells which', () => {
+  it('refuses names that the audit trail could not show, and says which', () => {
     const bad = ['', '%ff', 'a%0Ab', 'a%00', 'x'.repeat(256)]
     for (const text of bad) {
       for (const field of ['connbook-account', 'connbook-command']) {

@@ -30,7 +30,7 @@ async function isLocked(folder: DataFolder): Promise<boolean> {
 }
 
 describe('an edit of the accounts of a folder', () => {
-  it('is durable when it resolves, and tells what was there', async (t) => {
+  it('is durable when it resolves, and returns what was there', async (t) => {
     const { folder, credentials } = await setUp(t)
     const { before, after } = await credentials.accounts.edit(() => two)
     assert.deepEqual([before, after], [one, two])

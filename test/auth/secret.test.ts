@@ -147,7 +147,7 @@ describe('a chosen password or secret', () => {
     }
   })
 
-  it('has nothing that cannot be seen, and is told what and not where', () => {
+  it('has nothing that cannot be seen; a refusal says what, and not where', () => {
     const refused: Record<string, RegExp> = {
       'two lines\nof text here': /^has more than one line; give one line$/,
       'two lines of text\n': /^has more than one line/,

@@ -96,7 +96,7 @@ describe('a refusal of the token endpoint', () => {
     assert.equal(messageOf(400, { error: 'a\n\u001b' }), 'No token from unix:/s: a\\u000a\\u001b')
   })
 
-  it('is that of any other call when it is none of OAuth', () => {
+  it('is that of any other call when the answer is not in the form of OAuth', () => {
     assert.equal(messageOf(503, { detail: 'Not yet' }), 'Not yet')
     assert.equal(messageOf(502, '<html>'), 'unix:/s answers 502, and nothing that a connbook says')
   })

@@ -208,7 +208,7 @@ describe('commands on a cluster', { skip: missingEtcd }, async () => {
     )
   })
 
-  it('tell of a restore in the audit trail of a node that --data names', async (t) => {
+  it('list a restore in the audit trail of a node that --data names', async (t) => {
     const { path, flags, access, done, backupOf } = await setUp(t)
     const node = await start(t, { folder: path('node'), flags })
     await node.stop()

@@ -239,7 +239,7 @@ describe('what was decided before all was read anew', () => {
     assert.deepEqual(made, [false, false, true])
   })
 
-  it('tells nothing of the revisions of another past', async () => {
+  it('lists nothing of the revisions of another past', async () => {
     const etcd = await begin()
     const { log, held } = await openLog(etcd)
     await log.append(add('a'))

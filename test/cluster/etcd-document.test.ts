@@ -70,7 +70,7 @@ describe('a document in etcd', () => {
     })
   })
 
-  it('is edited, and the edit tells what was there', async () => {
+  it('is edited, and the edit returns what was there', async () => {
     const { document, stored } = await setUp()
     let followed = 0
     const afterwards = async () => {

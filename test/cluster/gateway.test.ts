@@ -200,7 +200,7 @@ describe('a call to etcd', () => {
     )
   })
 
-  it('is none any more once the gateway is closed', async (t) => {
+  it('is not made any more once the gateway is closed', async (t) => {
     const member = await startScriptedEtcd(t, () => {})
     const gateway = open(t, [member])
     const call = gateway.transact(nothing)

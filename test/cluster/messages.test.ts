@@ -129,7 +129,7 @@ describe('an answer of etcd', () => {
     ])
   })
 
-  it('tells the lease of a key as text, because it can be longer than a number', () => {
+  it('gives the lease of a key as text, because it can be longer than a number', () => {
     const lease = '7587870394302431234'
     assert.equal(readRangeAnswer({ kvs: [{ ...kv, lease }] }).kvs[0]?.lease, lease)
     assert.equal(readRangeAnswer({ kvs: [{ ...kv, lease: '0' }] }).kvs[0]?.lease, undefined)
@@ -148,7 +148,7 @@ describe('an answer of etcd', () => {
 })
 
 describe('a message of a watch', () => {
-  it('tells that it has begun, and of puts and deletions', () => {
+  it('reports that it has begun, and puts and deletions', () => {
     assert.deepEqual(readWatchFrame({ result: { header, created: true } }), {
       kind: 'created',
       revision: Number.MAX_SAFE_INTEGER,
@@ -171,21 +171,21 @@ describe('a message of a watch', () => {
     })
   })
 
-  it('tells whether more of the same belongs to it', () => {
+  it('reports whether more of the same belongs to it', () => {
     assert.deepEqual(readWatchFrame({ result: { header, events: [{ kv }], fragment: true } }), {
       kind: 'fragment',
       events: [{ kind: 'put', kv: read, previous: undefined }],
     })
   })
 
-  it('tells what was compacted, although it is canceled then', () => {
+  it('reports what was compacted, although it is canceled then', () => {
     assert.deepEqual(readWatchFrame({ result: { header, canceled: true, compact_revision: '7' } }), {
       kind: 'compacted',
       compactRevision: 7,
     })
   })
 
-  it('tells that it is canceled, although it is created then', () => {
+  it('reports that it is canceled, although it is created then', () => {
     const result = {
       header,
       watch_id: '-1',
@@ -199,7 +199,7 @@ describe('a message of a watch', () => {
     })
   })
 
-  it('tells an error in both shapes', () => {
+  it('reports an error in both shapes', () => {
     const refusal = { message: 'etcdserver: no leader', code: 14 }
     for (const error of [
       { error: { grpc_code: 14, http_code: 503, message: 'etcdserver: no leader', http_status: 'x' } },

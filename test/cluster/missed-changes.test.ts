@@ -47,7 +47,7 @@ describe('the changes that a node has missed', () => {
     assert.deepEqual(await listLast(etcd), { isComplete: true, lines: ['remove'] })
   })
 
-  it('are not listed as others when etcd does not tell any more what was there before', async () => {
+  it('are not listed as others when etcd does not know any more what was there before', async () => {
     const etcd = createMemoryEtcd()
     await etcd.put(key, new Configuration(1, draft('a')).json)
     assert.deepEqual(await listLast(etcd, withoutPast(etcd)), { isComplete: true, lines: ['add'] })

@@ -28,7 +28,7 @@ function told(changes: readonly Change[], isImport = false) {
 }
 
 describe('what a node says of its last batch', () => {
-  it('tells of each name who changed it, in which request and when, but not from where', () => {
+  it('lists for each name who changed it, in which request and when, but not from where', () => {
     const renamed: Change = {
       modify: new Configuration(2, draft('new')),
       name: 'old',
@@ -50,7 +50,7 @@ describe('what a node says of its last batch', () => {
     assert.equal(entry.authorOf('other'), undefined)
   })
 
-  it('tells who used sudo, and why a change was made, alone and of an import', () => {
+  it('lists who used sudo, and why a change was made, alone and of an import', () => {
     const command = { command: 'set', by: 'root', via: { claimed: 'alice' }, reason: 'ticket 4711' }
     const other = { command: 'set', by: 'root' }
     const entry = told([added('a', command), added('b', other)])
@@ -60,7 +60,7 @@ describe('what a node says of its last batch', () => {
     assert.deepEqual(told([added('a', principal)]).authorOf('a')?.actor, principal)
   })
 
-  it('tells of an import its author and its counts once, for every name', () => {
+  it('lists an import once with its author and its counts, for every name', () => {
     const note = { mode: 'merge', added: 2, modified: 0, removed: 0, unchanged: 1 } as const
     const authorship = { actor: sent('r1', admin), time: EARLIER }
     const first: Change = {
@@ -75,7 +75,7 @@ describe('what a node says of its last batch', () => {
       assert.deepEqual(entry.authorOf(name), { actor: { requestId: 'r1', principal: admin }, time: EARLIER })
   })
 
-  it('tells of a change of many records its author and its counts once', () => {
+  it('lists a change of many records once with its author and its counts', () => {
     const many = { query: 'all=1', matched: 1, modified: 1, unchanged: 0, changed: { port: 7 } }
     const authorship = { actor: sent('r1', admin), time: EARLIER, many }
     const modify = new Configuration(1, draft('a', { port: 7 }))

@@ -63,7 +63,7 @@ describe('a sealed text', () => {
       assert.throws(open, { name: 'SyntaxError', message: /^it was changed since/ }, what)
   })
 
-  it('is refused when it is none, or of a newer connbook', () => {
+  it('is refused when it is another text, or that of a newer connbook', () => {
     const sealed = sealer.seal('secret', PLACE)
     const none = [
       '',

@@ -97,7 +97,7 @@ describe('the watch of a node', { skip: missingEtcd }, async () => {
     assert.match(reason ?? '', /the watch was canceled: etcdserver: no leader/)
   })
 
-  it('that tells what cannot be read says which key it is, once; the node is not current until that is gone', async (t) => {
+  it('that sends what cannot be read says which key it is, once; the node is not current until that is gone', async (t) => {
     const { look, prefix, node, add, has } = await startTwo(t, etcd)
     const [stored] = (await look().list(prefix)).filter(({ key }) => key.endsWith('/first'))
     assert.ok(stored)
@@ -114,7 +114,7 @@ describe('the watch of a node', { skip: missingEtcd }, async () => {
     await has('second')
   })
 
-  it("that tells of a key that is not connbook's is followed further, and the log names the key once", async (t) => {
+  it("that sends a key that is not connbook's is followed further, and the log names the key once", async (t) => {
     const { look, prefix, node, add, has } = await startTwo(t, etcd)
     const [stored] = (await look().list(prefix)).filter(({ key }) => key.endsWith('/first'))
     assert.ok(stored)

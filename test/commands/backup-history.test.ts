@@ -64,7 +64,7 @@ async function makeFolder(t: TestContext) {
 }
 
 describe('a backup with a history', () => {
-  it('takes along what the history tells, which goes on after a restore', async (t) => {
+  it('takes along the history, which goes on after a restore', async (t) => {
     const { folder, told } = await makeFolder(t)
     const backup = join(await temporaryFolder(t), 'backup.json')
     assert.match(

@@ -12,7 +12,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 import { serveJson, serveOther } from './remote/other-server.ts'
 
 describe('connbook completion', () => {
-  it('gives words for every place of a line, and nothing where it cannot tell', async () => {
+  it('gives words for every place of a line, and nothing where it does not know', async () => {
     const complete = async (...words: string[]) => {
       const { code, stdout, stderr } = await runCommand(['complete', 'zsh', '--', ...words])
       assert.deepEqual([code, stderr], [0, ''])
@@ -54,7 +54,7 @@ describe('connbook completion', () => {
     return stdout.trimEnd().split('\n').slice(1)
   }
 
-  it('gives the names that a terminal shows as they are, and that are no flags', async (t) => {
+  it('gives the names that a terminal shows as they are, and that are not flags', async (t) => {
     const names = ['-dash', 'a', 'bell\u0007', 'line\nbreak', 'right\u202eleft', 'z']
     const server = await serveJson(t, 200, { configurations: names.map((name) => ({ name })) })
     assert.deepEqual(await namesOf(server, ['get', '']), ['a', 'z'])

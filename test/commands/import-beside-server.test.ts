@@ -174,7 +174,7 @@ describe('connbook import beside a running server', () => {
     'an answer of another program': [404, '<html>', 'SOCKET answers 404, and nothing that a connbook says'],
   }
   for (const [what, [status, body, message]] of Object.entries(answers)) {
-    it(`tells of ${what}`, async (t) => {
+    it(`reports ${what}`, async (t) => {
       const folder = await inUseBy(t, (_, response) => void response.writeHead(status).end(body))
       const { code, stdout, stderr } = await runImport(folder, ['-', '--format', 'csv'], csv)
       const place = `unix:${ownerSocketPath(folder)}`

@@ -72,7 +72,7 @@ describe('the line that sends an import to a server', () => {
     assert.match(importCall({ ...order, source }, undefined, false), / --data-binary '@\/dev\/shm\/a\.csv' /)
   })
 
-  it('tells gzip by its content, and reads only plain files', async (t) => {
+  it('recognizes gzip by its content, and reads only plain files', async (t) => {
     const folder = await temporaryFolder(t)
     const [packed, plain] = [join(folder, 'hosts.csv'), join(folder, 'hosts.csv.gz')]
     await writeFile(packed, gzipSync('name'))

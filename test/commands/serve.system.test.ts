@@ -92,7 +92,7 @@ describe('a signal to stop', () => {
 })
 
 describe('the log', () => {
-  it('is JSON when standard error is no terminal, one line per event', async (t) => {
+  it('is JSON when standard error is not a terminal, one line per event', async (t) => {
     const folder = await temporaryFolder(t)
     const environment = firstStartEnvironment
     const { url, stderr, stop } = await startExecutable(t, ['--data', folder], { environment })

@@ -112,7 +112,7 @@ describe('a call of the console', () => {
     assert.equal(logins(), 0)
   })
 
-  it('without an answer tells so, unless the page itself has ended it', async (t) => {
+  it('without an answer says so, unless the page itself has ended it', async (t) => {
     const { api, reached } = setUp(t, [])
     await assert.rejects(api.call('x'), Unreachable)
     assert.deepEqual(reached, [false])

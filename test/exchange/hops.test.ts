@@ -97,7 +97,7 @@ describe('the way to a record', () => {
       )
     })
 
-  it('is refused where it is no hops at all', () => {
+  it('is refused where it is not a list of hops', () => {
     for (const hops of ['', 'a b', '-oProxyCommand=id', 'a,', 'a:65536'])
       assert.match(written(through('web', hops)) ?? '', /^has a label ssh\.proxyjump that is not/, hops)
     assert.equal(hasHops(through('web', 'NONE')), false)

@@ -20,7 +20,7 @@ describe('the chapter "files"', () => {
     assert.ok(text.includes(`up to \`${auditFiles.at(-1)}\``))
   })
 
-  it('tells the sizes that the files can have', () => {
+  it('says the sizes that the files can have', () => {
     const [all, each] = [auditFiles.length * AUDIT_FILE_BYTES_MAX, AUDIT_FILE_BYTES_MAX].map(
       (bytes) => `${bytes / MIB} MiB`,
     )

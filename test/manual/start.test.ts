@@ -19,7 +19,7 @@ const MIB = 1024 * 1024
 const YOUNG_BYTES = 3 * 8 * MIB
 
 describe('the chapter "start"', () => {
-  it('tells how many records fit into which memory', () => {
+  it('says how many records fit into which memory', () => {
     const rows = [...text.matchAll(/^\| (\d+) (MiB|GiB) \| ([\d,]+) \|$/gm)]
     assert.equal(rows.length, 4)
     for (const [row, size, unit, count] of rows) {
@@ -36,7 +36,7 @@ describe('the chapter "start"', () => {
     assert.ok(text.replaceAll('\n', ' ').includes(counted))
   })
 
-  it('and others tell the same least memory', () => {
+  it('and others say the same least memory', () => {
     const least = `${MEMORY_MIB_MIN} MiB`
     for (const name of ['container', 'systemd'] as const)
       assert.ok(

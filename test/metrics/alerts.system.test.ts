@@ -132,7 +132,7 @@ describe('the alerts of the manual', () => {
   /** For all cases at once: promtool takes long to start. It names the cases that fail. */
   let outcome: ReturnType<typeof promtool> | undefined
   for (const [what] of cases) {
-    it(`tell of ${what}`, { skip }, async (t) => {
+    it(`fire for ${what}`, { skip }, async (t) => {
       outcome ??= promtool(t, { rule_files: ['rules.yml'], tests })
       const { isGood, output } = await outcome
       assert.ok(isGood, output)
@@ -169,7 +169,7 @@ describe('the alerts of the manual', () => {
     assert.ok(isGood, output)
   })
 
-  it('tell of a node that is cut off from etcd, by a metric that nodes have', { skip }, async (t) => {
+  it('fire for a node that is cut off from etcd, by a metric that nodes have', { skip }, async (t) => {
     const [name = ''] = clusterRules.match(/\bconnbook_cluster_\w+/) ?? []
     const families = followerMetrics(() => ({
       endpoint: '',

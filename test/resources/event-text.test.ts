@@ -68,7 +68,7 @@ describe('the pieces of event streams', () => {
     assert.ok(reads <= 2 * count, `${reads} changes were read`)
   })
 
-  it('do not take a change for the last one that somebody sees while an import is still being told', () => {
+  it('do not take a change for the last one that somebody sees while an import is still being sent', () => {
     const count = 6
     const actor = { requestId: 'r' }
     const authorship = {

@@ -66,7 +66,7 @@ const hostile = texts.flatMap((name, i): NewConfiguration[] => [
 describe('a list with filters', () => {
   const ask = askerOf(hostile)
 
-  it('is the model: filtered, then sorted, then cut, in every combination of filters, sort and pages', async () => {
+  it('equals the model: filtered, then sorted, then cut, in every combination of filters, sort and pages', async () => {
     for (let given = 0; given < 2 ** filters.length; given++) {
       for (const [i, sort] of sorts.entries()) {
         const like = hostile[(given * 13 + i * 5) % hostile.length] ?? draft('a')
@@ -88,7 +88,7 @@ describe('a list with filters', () => {
     }
   })
 
-  it('is the model for any texts', async (t) => {
+  it('equals the model for any texts', async (t) => {
     const text = fc
       .oneof(joined(texts, shortName, 3), fc.constantFrom('x-', 'root', 'h.', '22'))
       .filter((one) => one !== '')
@@ -127,7 +127,7 @@ describe('a list with filters', () => {
     )
   })
 
-  it('is the model for more records than a search holds', async () => {
+  it('equals the model for more records than a search holds', async () => {
     const many = Array.from({ length: SEARCH_RECORDS_MAX + 2_000 }, (_, i) =>
       draft(`${(i * 7919) % 12_007}-n`, {
         hostname: `h${i % 97}`,
@@ -156,7 +156,7 @@ describe('a list with filters', () => {
     for (let i = 0; i < wishes.length; i += distance) await askMany(wishes[i] ?? {})
   })
 
-  it('refuses any text that is no port', async (t) => {
+  it('refuses any text that is not a port', async (t) => {
     const text = fc.oneof(joined(['0', '1', '22', '65535', '.', 'e', '-', '+', ' ', 'x'], shortName, 4))
     await holdLaterFor(t, text, async (port) => {
       const isPort = /^[1-9][0-9]*$/.test(port) && Number(port) <= 65_535

@@ -246,7 +246,7 @@ describe('a limited account', () => {
       assert.equal((await ask('GET', '/configurations/')).text, before)
     })
 
-    it(`is told what comes into sight, and what goes: ${kind}`, async (t) => {
+    it(`gets what comes into sight, and what goes: ${kind}`, async (t) => {
       const { change, url, limitedBy } = await open(t)
       const { headers, askLimited } = await limitedBy(limit)
       const list = await askLimited('GET', '/configurations/')

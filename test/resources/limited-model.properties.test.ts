@@ -57,7 +57,7 @@ interface Made {
 
 type Step = typeof steps extends fc.Arbitrary<(infer One)[]> ? One : never
 
-describe('what an account with grants is told', () => {
+describe('what an account with grants gets to know', () => {
   it('is what a plain look at all changes says: lists, events and histories', async (t) => {
     await holdLaterFor(
       t,

@@ -43,7 +43,7 @@ describe('the status', () => {
     })
   })
 
-  it('says why it is not ready, and leaves out what cannot be told', async () => {
+  it('says why it is not ready, and leaves out what cannot be found out', async () => {
     const { ready, writable, reason, ...rest } = await setUp({ reason: 'The disk failed' })()
     assert.deepEqual([ready, writable, reason], [false, false, 'The disk failed'])
     assert.ok(!('disk_free_bytes' in rest))

@@ -123,7 +123,7 @@ describe("the owner's socket", () => {
     assert.equal(text.split('alice').length - 1, 1)
   })
 
-  it('refuses names that are none', async (t) => {
+  it('refuses what is not a name', async (t) => {
     const service = await start(t)
     const { status, text } = await asOwner(service, { 'Connbook-Account': '%0a' })('GET', '/configurations/')
     assert.deepEqual([status, /connbook-account/.test(text)], [400, true])
@@ -222,7 +222,7 @@ describe("the owner's socket", () => {
     await stopped
   })
 
-  it('tells while the records are read that they are', async (t) => {
+  it('says while the records are read that they are', async (t) => {
     skipPauses(t, REFUSAL_PAUSE_MS)
     const folder = await temporaryFolder(t)
     await (await start(t, { folder })).stop()

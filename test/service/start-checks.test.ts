@@ -27,7 +27,7 @@ const limitsWith = (bytes: string) =>
   `Limit                     Soft Limit           Hard Limit           Units     \nMax file size             unlimited            unlimited            bytes     \nMax address space         ${bytes.padEnd(20)} unlimited            bytes     \n`
 
 describe('checkAddressSpace', () => {
-  it('takes no limit, a high one, and a system that tells none', () => {
+  it('takes no limit, a high one, and a system that shows none', () => {
     for (const limits of [limitsWith('unlimited'), limitsWith(String(ADDRESS_SPACE_MIB_MIN * 1024 ** 2)), ''])
       checkAddressSpace(limits)
     checkAddressSpace()

@@ -75,7 +75,7 @@ describe('the recovery of a folder', () => {
     assert.equal(await findRecovery(folder), undefined)
   })
 
-  it('tells in its own words that it failed, or is not complete', async (t) => {
+  it('says in its own words that it failed, or is not complete', async (t) => {
     const { folder } = await usedFolder(t)
     await truncate(folder.file(dataFiles.keys), 10)
     const recovery = await getRecovery(folder)
@@ -92,7 +92,7 @@ describe('the recovery of a folder', () => {
     })
   })
 
-  it('gives no id again that a large import may have given, although no file tells the store', async (t) => {
+  it('gives no id again that a large import may have given, although no file names the store', async (t) => {
     const { folder, store } = await usedFolder(t)
     const line = { event: 'configurations_imported', tag: `${store.slice(0, 8)}-1501`, added: 1500 }
     await appendFile(folder.file('audit.jsonl'), `${JSON.stringify(line)}\n`, { mode: 0o600 })

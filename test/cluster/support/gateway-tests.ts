@@ -248,7 +248,7 @@ export function testGateway({ name, skip, etcd: program }: EtcdVersion): void {
       await assert.rejects(change(gateway, put('/a', 'x', '77')), failsWith('no_lease', true))
     })
 
-    it('tells of changes, each revision whole, also those that come in fragments', async (t) => {
+    it('reports changes, each revision whole, also those that come in fragments', async (t) => {
       const gateway = await openEmpty(t)
       const { revision } = await change(gateway, put('/w/a', 'x'), put('/w/b', 'x'), put('/other', 'x'))
       await change(gateway, remove('/w/a'), put('/w/b', 'y'))

@@ -7,7 +7,7 @@ import { readRecords, readSteps } from './etcd-history.ts'
 import { nodePlace, startNode } from './node.ts'
 
 describe('nodes in this process', { skip: missingEtcd }, () => {
-  it('share a place on an etcd; another place has nothing of it; etcd tells what they did', async (t) => {
+  it('share a place on an etcd; another place has nothing of it; etcd shows what they did', async (t) => {
     const { urls, members } = await startEtcd(t)
     const [member] = members
     assert.ok(member)

@@ -248,7 +248,7 @@ describe('which server is called', () => {
     assert.match(stderr, /; leave user and password out, and give them to connbook login http:\/\/h\n$/)
   })
 
-  it('is refused when the text is no place', async (t) => {
+  it('is refused when the text is not a place', async (t) => {
     const { run } = await openHome(t)
     for (const text of ['ftp://x', 'http://x/?q', 'unix:', 'http://']) {
       const { code, stderr } = await run(['ls', '--server', text])

@@ -106,7 +106,7 @@ describe('what a server refuses', () => {
   })
 })
 
-describe('a server that is no connbook', () => {
+describe('a server that is not connbook', () => {
   const html = '<!DOCTYPE html><title>Router</title>'
   const bodies: [what: string, status: number, body: string][] = [
     ['a page', 200, html],

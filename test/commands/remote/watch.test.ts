@@ -120,7 +120,7 @@ describe('connbook watch', () => {
     assert.match((await run(['watch'])).stdout, /^modified\ta\u202e\t.*\twas \u202e\n/)
   })
 
-  it('says of anything else that it is no change', async (t) => {
+  it('says of anything else that it is not a change', async (t) => {
     for (const data of ['', '{}', '{"configuration":{"id":0}}', 'x']) {
       const { run } = await serveStreams(t, [[]], [`id: 1\nevent: added\ndata: ${data}\n\n`])
       const { code, stdout, stderr } = await run(['watch'])

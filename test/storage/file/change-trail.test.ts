@@ -141,7 +141,7 @@ describe('a change that the trail lists and the journal lacks', () => {
     assert.match(findings.find(({ isDamage }) => isDamage)?.words ?? '', expected)
   })
 
-  it('is no damage in another store, or without its trail', async (t) => {
+  it('is not damage in another store, or without its trail', async (t) => {
     const { path, open, fill } = await setUp(t)
     await fill()
     const journal = await readFile(path('journal.jsonl'), 'utf8')
