@@ -7,6 +7,7 @@ import { networkOf } from '../network.ts'
 import { senderOf } from '../store/authorship.ts'
 import type { AccountKind } from './accounts.ts'
 import type { Clock } from './clock.ts'
+import { WindowCounts } from './window-counts.ts'
 
 /** Failed attempts listed in each ATTEMPTS_WINDOW_MS: per network, and in all. */
 export const ATTEMPTS_LISTED_MAX = 30
@@ -102,32 +103,22 @@ function withCaller(fields: Fields, { address, requestId }: Caller) {
  * other events out of the audit trail.
  */
 export class AttemptBudget {
-  readonly #clock: Clock
-  readonly #listed = new Map<string, number>()
-  #windowEnd = 0
-  #all = 0
+  /** Those listed, by network. */
+  readonly #listed: WindowCounts
   #unlisted = 0
 
   constructor(clock: Clock) {
-    this.#clock = clock
+    this.#listed = new WindowCounts(clock, ATTEMPTS_WINDOW_MS)
   }
 
   /** Whether to list this attempt; if not, it is counted. */
   take(address: string): boolean {
-    const now = this.#clock.elapsed()
-    if (now >= this.#windowEnd) {
-      this.#windowEnd = now + ATTEMPTS_WINDOW_MS
-      this.#all = 0
-      this.#listed.clear()
-    }
     const network = networkOf(address)
-    const count = this.#listed.get(network) ?? 0
-    if (count >= ATTEMPTS_LISTED_MAX || this.#all >= ALL_ATTEMPTS_LISTED_MAX) {
+    if (this.#listed.of(network) >= ATTEMPTS_LISTED_MAX || this.#listed.all >= ALL_ATTEMPTS_LISTED_MAX) {
       this.#unlisted += 1
       return false
     }
-    this.#listed.set(network, count + 1)
-    this.#all += 1
+    this.#listed.add(network)
     return true
   }
 
@@ -152,42 +143,29 @@ interface UnlistedSuccesses {
  * of the audit trail. The first success of each account is always listed.
  */
 export class SuccessBudget {
-  readonly #clock: Clock
-  /** Listed in this window. */
-  readonly #byAccount = new Map<string, number>()
-  readonly #byNetwork = new Map<string, number>()
+  /** Those listed, by account, and by account and network. */
+  readonly #listed: WindowCounts
   readonly #unlisted = new Map<string, UnlistedSuccesses>()
-  #windowEnd = 0
-  #all = 0
 
   constructor(clock: Clock) {
-    this.#clock = clock
+    this.#listed = new WindowCounts(clock, SUCCESSES_WINDOW_MS)
   }
 
   /** Whether to list this success; if not, it is counted. */
   take(kind: AccountKind, account: string, address: string): boolean {
-    const now = this.#clock.elapsed()
-    if (now >= this.#windowEnd) {
-      this.#windowEnd = now + SUCCESSES_WINDOW_MS
-      this.#all = 0
-      this.#byAccount.clear()
-      this.#byNetwork.clear()
-    }
     const key = `${kind} ${account}`
-    const pair = `${networkOf(address)} ${key}`
-    const ofAccount = this.#byAccount.get(key) ?? 0
-    const ofNetwork = this.#byNetwork.get(pair) ?? 0
+    // No name of an account holds a NUL.
+    const pair = `${key}\0${networkOf(address)}`
+    const ofAccount = this.#listed.of(key)
     const hasRoom =
-      ofNetwork < SUCCESSES_LISTED_MAX &&
+      this.#listed.of(pair) < SUCCESSES_LISTED_MAX &&
       ofAccount < ACCOUNT_SUCCESSES_LISTED_MAX &&
-      this.#all < ALL_SUCCESSES_LISTED_MAX
+      this.#listed.all < ALL_SUCCESSES_LISTED_MAX
     if (ofAccount > 0 && !hasRoom) {
       this.#unlisted.set(key, { kind, account, count: (this.#unlisted.get(key)?.count ?? 0) + 1 })
       return false
     }
-    this.#byAccount.set(key, ofAccount + 1)
-    this.#byNetwork.set(pair, ofNetwork + 1)
-    this.#all += 1
+    this.#listed.add(key, pair)
     return true
   }
 

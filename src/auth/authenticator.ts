@@ -22,6 +22,7 @@ import { type ClientCredentials, type LoginCounters, queuePath, SecretChecks } f
 import { SessionCookie } from './session-cookie.ts'
 import { type Claims, signToken } from './signed-token.ts'
 import { ISSUER, TokenVerifier, type VerifiedClaims } from './token-verifier.ts'
+import { WindowCounts } from './window-counts.ts'
 
 /** The words of a command in the audit trail. */
 const COMMAND_CHARACTERS_MAX = 64
@@ -280,28 +281,21 @@ export function readBearer(authorization: string): string | undefined {
  * that must not push out the lines of others.
  */
 export class PasswordChanges {
-  readonly #clock: Pick<Clock, 'elapsed'>
-  readonly #counts = new Map<string, number>()
-  #windowEnd = 0
+  /** By user. */
+  readonly #changes: WindowCounts
 
   constructor(clock: Pick<Clock, 'elapsed'>) {
-    this.#clock = clock
+    this.#changes = new WindowCounts(clock, PASSWORD_CHANGES_WINDOW_MS)
   }
 
   /** Counts a change. @throws {Problem} 503 for more than PASSWORD_CHANGES_MAX in a PASSWORD_CHANGES_WINDOW_MS. */
   take(user: string): void {
-    const now = this.#clock.elapsed()
-    if (now >= this.#windowEnd) {
-      this.#windowEnd = now + PASSWORD_CHANGES_WINDOW_MS
-      this.#counts.clear()
-    }
-    const count = this.#counts.get(user) ?? 0
-    if (count >= PASSWORD_CHANGES_MAX) {
-      const seconds = String(Math.ceil((this.#windowEnd - now) / 1000))
+    if (this.#changes.of(user) >= PASSWORD_CHANGES_MAX) {
+      const seconds = String(Math.ceil(this.#changes.leftMs / 1000))
       const message = `Cannot change the password: it was changed too often; try again in ${seconds} s`
       throw new Problem('overloaded', message, { headers: { 'Retry-After': seconds } })
     }
-    this.#counts.set(user, count + 1)
+    this.#changes.add(user)
   }
 }
 
