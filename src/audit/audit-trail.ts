@@ -76,7 +76,7 @@ export class AuditTrail implements ChangeTrail {
    * Lists the start of a server. With its tag, the line says that no later start adds lines for changes up to there; it
    * completes those after it. Never rejects.
    *
-   * @param tag Of the records, as they are at the start.
+   * @param tag The tag of all records, as they are at the start.
    * @returns Whether the line is durable, with its tag.
    */
   async begin(tag: string, fields: AuditFields): Promise<boolean> {
@@ -101,7 +101,7 @@ export class AuditTrail implements ChangeTrail {
 /**
  * Opens the trail of a folder.
  *
- * @param bytesMax Of one file.
+ * @param bytesMax The size of one file.
  * @throws {FolderRefusedError} if the file is not a plain one. Also the system's error if this account may not write it;
  *   on a full or failing disk, lines wait or are counted as lost until it works again.
  */

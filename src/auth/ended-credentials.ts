@@ -39,7 +39,7 @@ export class EndedCredentials {
   /** Goes through all groups again and again. */
   #sweep = this.#groups.entries()
 
-  /** @param max Of all generations together. */
+  /** @param max For all generations together. */
   constructor(max = REVOCATIONS_MAX, ofGenerationMax = ACCOUNT_REVOCATIONS_MAX) {
     this.#max = max
     this.#ofGenerationMax = ofGenerationMax

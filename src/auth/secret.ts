@@ -146,7 +146,7 @@ export function isSet(value: string | undefined): value is string {
  * What is wrong with a password of a user, or a secret of a client, that somebody chooses. Those that are stored already
  * stay good.
  *
- * @param name Of the account, if it is known.
+ * @param name The name of the account, if it is known.
  * @returns The end of a sentence that begins with "it"; undefined if nothing is wrong.
  */
 export function faultOfChosen(kind: AccountKind, secret: string, name?: string): string | undefined {

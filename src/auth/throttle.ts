@@ -105,7 +105,7 @@ export class Throttle {
       if (pair.failures >= pair.free) pair.blockedUntil = this.#clock.elapsed() + pauseOf(pair)
   }
 
-  /** @param all The pair of the own network first. @param change Of the failures of each. */
+  /** @param all The pair of the own network first. @param change Added to the failures of each. */
   #end(all: readonly Pair[], change: number) {
     for (const pair of all) {
       pair.pending -= 1
