@@ -4,20 +4,39 @@ import type { Readable } from 'node:stream'
 import type { CommandContext } from '../command-line/command.ts'
 import { Progress } from '../command-line/progress.ts'
 import { InvalidInputError } from '../errors.ts'
-import { ImportReader, type ReadForm } from '../exchange/import-reader.ts'
+import type { ImportOptions } from '../exchange/import-options.ts'
+import { type ImportFormatName, ImportReader, type ReadForm } from '../exchange/import-reader.ts'
 import { flatSshConfiguration } from '../exchange/ssh-config-format.ts'
 import { type LocatedFault, type SourceLocation, SshConfiguration } from '../exchange/ssh-configuration.ts'
 import { type ResolvedHost, resolveHosts } from '../exchange/ssh-resolved.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { isStandardInput, readInputBytes } from '../files/input.ts'
 import { FAULTS_MAX, IMPORT_ROWS_MAX } from '../limits.ts'
+import type { ImportMode } from '../store/authorship.ts'
 import type { ImportedConfiguration } from '../store/configuration.ts'
 import { counted } from '../text.ts'
-import type { ImportOrder } from './import-call.ts'
 import { describeWarning, type FileFault, ImportRefusedError, linesOf, refusal } from './import-report.ts'
 import { fileIdOf, type SshConfigOwner, takeSshFiles } from './ssh-config-files.ts'
 
 const SYSTEM_FOLDER = '/etc/ssh'
+
+/** What an import was asked to do. */
+export interface ImportOrder {
+  /** A path, or `-` for standard input. */
+  readonly source: string
+  readonly format: ImportFormatName
+  readonly mode: ImportMode
+  /** Whether nothing is to change. */
+  readonly isTrial: boolean
+  /** For hosts of an SSH configuration without one. */
+  readonly username?: string | undefined
+  /** Whether lines and hosts of an SSH configuration that cannot be kept are left out. */
+  readonly isSkipping?: boolean
+  /** What becomes of the columns of CSV. */
+  readonly options: ImportOptions
+  /** Why, for the history. */
+  readonly reason?: string | undefined
+}
 
 export interface ReadRecords {
   readonly drafts: readonly ImportedConfiguration[]

@@ -1,6 +1,6 @@
 import { type ShownChange, shownModifications } from '../audit/shown-changes.ts'
 import { ConnbookError, type Fault } from '../errors.ts'
-import { countFaults, type ReadForm } from '../exchange/import-reader.ts'
+import { countFaults, type ImportFormatName, type ReadForm } from '../exchange/import-reader.ts'
 import type { ImportWarning } from '../exchange/row.ts'
 import { printableJson } from '../json.ts'
 import { IMPORT_NAMES_LISTED_MAX } from '../limits.ts'
@@ -8,7 +8,6 @@ import type { ImportPlan } from '../store/bulk-change.ts'
 import { countsOf } from '../store/import-plan.ts'
 import { allOf, counted, escapeHidden } from '../text.ts'
 import { describeModification } from './changed-values.ts'
-import type { ImportOrder } from './import-call.ts'
 
 /** What an import has done, or what a trial would do; as `POST /v1/import` answers it. */
 export interface ImportReport {
@@ -73,7 +72,7 @@ export interface FileFault extends Fault {
  * @param isAnyHostLeft Of an SSH configuration: whether `--skip` would import something.
  */
 export function refusal(
-  { source, format }: ImportOrder,
+  { source, format }: { readonly source: string; readonly format: ImportFormatName },
   faults: readonly FileFault[],
   faultCount: number,
   isAnyHostLeft = false,

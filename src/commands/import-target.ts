@@ -1,6 +1,5 @@
 import { recordIfUnchanged } from '../audit/audit-trail.ts'
 import { readListedChanges } from '../audit/listed-changes.ts'
-import { findLastStart, type LastStart } from '../audit/trail-lines.ts'
 import { NoAnswerError, UnreachableError } from '../client/call.ts'
 import { Client } from '../client/client.ts'
 import { ownerCredential } from '../client/credential.ts'
@@ -24,8 +23,7 @@ import type { ImportMode } from '../store/authorship.ts'
 import type { ImportPlan } from '../store/bulk-change.ts'
 import type { ImportedConfiguration } from '../store/configuration.ts'
 import { countsOf, planImport } from '../store/import-plan.ts'
-import { type ImportOrder, importCall, importSshCalls, isGzip } from './import-call.ts'
-import { readRecords } from './import-records.ts'
+import { type ImportOrder, readRecords } from './import-records.ts'
 import { ImportRefusedError, type ImportReport, linesOf, reportOf } from './import-report.ts'
 
 const TOO_LONG = `it has more than ${IMPORT_BYTES_MAX} bytes, and a running server takes no more; make it several files, or stop the server`
@@ -131,15 +129,15 @@ async function importBesideServer(
   context: CommandContext,
 ): Promise<ImportReport> {
   if (found.endpoint === undefined) {
-    if (!found.mustBeNamed) throw await inUse(error, folder, order, found.reason)
+    if (!found.mustBeNamed) throw inUse(error, found.reason)
     throw new FolderInUseError(
       `Cannot import to "${folder.path}": a server has the folder, and to call it, root must name the folder: --data ${wordForShell(folder.path)}`,
       { cause: error },
     )
   }
   const client = clientAt(found.endpoint, order, context)
-  return sendRecords(client, order, context).catch(async (cause: unknown) => {
-    throw cause instanceof UnreachableError ? await inUse(error, folder, order, cause.message) : cause
+  return sendRecords(client, order, context).catch((cause: unknown) => {
+    throw cause instanceof UnreachableError ? inUse(error, cause.message) : cause
   })
 }
 
@@ -240,24 +238,13 @@ function clientAt(endpoint: Endpoint, { reason }: ImportOrder, { environment }: 
 }
 
 /**
- * Advises to send the file by curl to the server that may have the folder: a command may have it as well.
+ * Advises to name the server, if one has the folder: it may be a command that has it.
  *
  * @param reason Why the owner's socket does not help; undefined if the server has none.
  */
-async function inUse(
-  error: FolderInUseError,
-  folder: DataPaths,
-  order: ImportOrder,
-  reason: string | undefined,
-) {
-  const advice = await adviceToSend(order, await findLastStart(folder))
+function inUse(error: FolderInUseError, reason: string | undefined): FolderInUseError {
+  const advice =
+    'If a server has the folder, send it the file with --server URL in place of --data; "connbook login URL" comes first'
   const lines = [error.message, ...(reason === undefined ? [] : [reason]), advice]
   return new FolderInUseError(lines.join('\n'), { cause: error })
-}
-
-async function adviceToSend(order: ImportOrder, server: LastStart | undefined): Promise<string> {
-  if (order.format !== 'ssh-config')
-    return `If a server has the folder, send it the file: ${importCall(order, server, await isGzip(order.source))}`
-  const lines = importSshCalls(order, server)
-  return `If a server has the folder, make the records in a new one, and send it those:\n${lines.map((line) => `  ${line}`).join('\n')}`
 }

@@ -1,13 +1,11 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { execFile, execFileSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { chmod, chown, lstat, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { promisify } from 'node:util'
 import { ownerSocketPath } from '../../src/files/data-folder.ts'
 import { getToken } from '../support/api.ts'
-import { missing } from '../support/debian.ts'
 import { runExecutable, startExecutable } from '../support/executable.ts'
 import { createClient } from '../support/http-client.ts'
 import { asPlainAccount, giveToPlainAccount, plainAccount } from '../support/plain-account.ts'
@@ -88,23 +86,28 @@ describe('connbook import beside a server', () => {
     assert.ok(!(await readdir(folder)).includes('.control'))
   })
 
-  it("leaves the folder to a server without an owner's socket, and shows how to send it the file", {
-    skip: missing('curl'),
-  }, async (t) => {
+  it("leaves the folder to a server without an owner's socket, and says to name the server", async (t) => {
     const { folder } = await makeUsedFolder(t)
-    const file = join(folder, '..', "it's.csv")
+    const home = await temporaryFolder(t)
+    const file = join(home, 'hosts.csv')
     await writeFile(file, `${HEADER}kept 2,host.example,2222,ops\nnew,new.example,22,ops\n`)
     const server = await startExecutable(t, ['--data', folder])
     await rm(ownerSocketPath(folder))
-    const args = ['import', file, '--mode', 'replace', '--data', folder]
-    const { code, stdout, stderr } = await runExecutable(args)
-    assert.deepEqual([code, stdout, stderr.split('\n').length], [75, '', 3])
-    const curl =
-      /\nIf a server has the folder, send it the file: (curl .*)\n$/.exec(stderr)?.[1] ?? assert.fail(stderr)
+    const args = ['import', file, '--mode', 'replace']
+    const refused = await runExecutable([...args, '--data', folder])
+    assert.deepEqual([refused.code, refused.stdout, refused.stderr.split('\n').length], [75, '', 3])
+    assert.match(
+      refused.stderr,
+      /\nIf a server has the folder, send it the file with --server URL in place of --data; /,
+    )
     const { Authorization } = await getToken(server.url, client)
-    const command = curl.replace('Bearer TOKEN', Authorization)
-    const answer = await promisify(execFile)('sh', ['-c', command])
-    assert.deepEqual(JSON.parse(answer.stdout), { added: 1, modified: 1, removed: 7, unchanged: 0 })
+    const environment = { HOME: home, CONNBOOK_TOKEN: Authorization.replace('Bearer ', '') }
+    const { code, stderr } = await runExecutable([...args, '--server', server.url], { environment })
+    assert.deepEqual(
+      [code, / 1 added, 1 modified, 7 removed, 0 unchanged\n$/.test(stderr)],
+      [0, true],
+      stderr,
+    )
   })
 
   it('is not led to the server of another folder by a copied socket', async (t) => {
