@@ -40,7 +40,7 @@ export interface ChangeLogParts extends NodeIdentity {
   readonly elapsed?: () => number
 }
 
-type BatchOutcome =
+type Verdict =
   | 'made'
   /** Another batch came first. */
   | 'outdated'
@@ -232,7 +232,7 @@ export class EtcdChangeLog implements SharedChangeLog {
   }
 
   /** @returns What came of it, unless the batch is settled. */
-  async #attempt(batch: Batch): Promise<BatchOutcome | Failure> {
+  async #attempt(batch: Batch): Promise<Verdict | Failure> {
     const { gateway, keys, node, start } = this.#parts
     const isNewest = this.#isNewestFor(batch)
     const base = {
@@ -303,11 +303,7 @@ export class EtcdChangeLog implements SharedChangeLog {
    * @param base What the batch went on from.
    * @throws {SyntaxError} if the key of the node or the sequence cannot be read.
    */
-  #takeFailure(
-    { answers }: TransactionAnswer,
-    base: BatchBase,
-    { number, hasAdditions }: Batch,
-  ): BatchOutcome {
+  #takeFailure({ answers }: TransactionAnswer, base: BatchBase, { number, hasAdditions }: Batch): Verdict {
     const { keys } = this.#parts
     const [own, sequence] = answers.map((answer) =>
       answer.kind === 'range' ? answer.range.kvs[0] : undefined,
@@ -344,7 +340,7 @@ export class EtcdChangeLog implements SharedChangeLog {
   }
 
   /** A batch that may be made stays known for a while: the watch may still report its changes. */
-  #giveUp(batch: Batch, why: BatchOutcome | Failure) {
+  #giveUp(batch: Batch, why: Verdict | Failure) {
     const cause = typeof why === 'string' ? undefined : why.cause
     if (!batch.mayBeMade) return this.#refuse(batch, notTaken(cause))
     batch.giveUp(cause)
