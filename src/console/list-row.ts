@@ -8,7 +8,7 @@ import { labelLinks } from './label-links.ts'
 import { shown } from './shown-text.ts'
 
 /** A row of the list, for one record as long as it is shown. */
-export class RecordRow {
+export class ListRow {
   readonly dom: HTMLTableRowElement
   /** Its first control: leads to the record. */
   readonly opener = element('a', { class: 'opener' })
@@ -21,7 +21,7 @@ export class RecordRow {
   #configuration: Configuration
 
   /** @param toggle Called when a person has used the box; with Shift for all rows from the last one to this one. */
-  constructor(app: App, configuration: Configuration, toggle: (row: RecordRow, isStretch: boolean) => void) {
+  constructor(app: App, configuration: Configuration, toggle: (row: ListRow, isStretch: boolean) => void) {
     this.#app = app
     this.#configuration = configuration
     this.box = element('input', {

@@ -4,15 +4,15 @@ import type { Configuration } from './configuration.ts'
 import { button, element, setText } from './element.ts'
 import { openExportDialog } from './export-run.ts'
 import { grouped } from './figure-text.ts'
+import type { ListRow } from './list-row.ts'
 import { type ManyAction, openManyDialog } from './many-dialog.ts'
 import { createChangeForm, createLabelForm } from './many-forms.ts'
-import type { RecordRow } from './record-row.ts'
 import { SELECTED_MAX, Selection } from './selection.ts'
 
 /** The page of the list that is shown. */
 interface ShownPage {
   readonly address: Address
-  readonly rows: readonly RecordRow[]
+  readonly rows: readonly ListRow[]
   /** Records on all pages. */
   readonly total: number
 }
@@ -79,7 +79,7 @@ export class ListSelection {
    *
    * @param isStretch Whether all rows from the last one to this one get the same.
    */
-  toggle(row: RecordRow, isStretch: boolean): void {
+  toggle(row: ListRow, isStretch: boolean): void {
     const { rows = [] } = this.#shown ?? {}
     const from = rows.findIndex(({ configuration }) => configuration.id === this.#from)
     const to = rows.indexOf(row)
@@ -93,7 +93,7 @@ export class ListSelection {
     return this.#selection.search === undefined ? this.#selection.size : (this.#shown?.total ?? 0)
   }
 
-  #set(rows: readonly RecordRow[], isSelected: boolean) {
+  #set(rows: readonly ListRow[], isSelected: boolean) {
     const shown = idsOf(this.#shown?.rows ?? [])
     if (!this.#selection.set(idsOf(rows), isSelected, shown))
       this.#app.notices.say(`At most ${grouped(SELECTED_MAX)} records can be selected one by one.`)

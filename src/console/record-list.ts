@@ -7,9 +7,9 @@ import { grouped } from './figure-text.ts'
 import { LabelPanel } from './label-panel.ts'
 import { ListFilters } from './list-filters.ts'
 import { ListPages, lastPageOf } from './list-pages.ts'
+import { ListRow } from './list-row.ts'
 import { ListSelection } from './list-selection.ts'
 import { ListState } from './list-state.ts'
-import { RecordRow } from './record-row.ts'
 import { SearchBox } from './search-box.ts'
 
 /** How long nothing is said of a list that is on its way. */
@@ -32,7 +32,7 @@ export class RecordList implements ViewPart {
   readonly search: SearchBox
   readonly #app: App
   readonly #actions: RecordActions
-  readonly #rows = new Map<number, RecordRow>()
+  readonly #rows = new Map<number, ListRow>()
   /** Ids of records that were deleted since the last answer. */
   readonly #removed = new Set<number>()
   /** The first id that was added since the page is shown. */
@@ -194,7 +194,7 @@ export class RecordList implements ViewPart {
     return true
   }
 
-  readonly #toggle = (row: RecordRow, isStretch: boolean) => this.#selection.toggle(row, isStretch)
+  readonly #toggle = (row: ListRow, isStretch: boolean) => this.#selection.toggle(row, isStretch)
 
   /** An answer that comes after the next question is dropped. */
   async #read(address: Address, tag: string | undefined): Promise<void> {
@@ -254,7 +254,7 @@ export class RecordList implements ViewPart {
     this.#rows.clear()
     for (const configuration of configurations) {
       const known = gone.get(configuration.id)
-      const row = known ?? new RecordRow(this.#app, configuration, this.#toggle)
+      const row = known ?? new ListRow(this.#app, configuration, this.#toggle)
       // Others only moved here from another page.
       if (known === undefined && isSamePage && configuration.id >= this.#addedFrom) mark(row.dom, 'added')
       known?.update(configuration)
