@@ -149,7 +149,7 @@ describe('the package for Debian', { skip: missing('dpkg-deb') }, () => {
     assert.equal(await complaints(unit), '')
   })
 
-  it('tells in the form of Debian whose each part of Node is, and under which licence', async (t) => {
+  it('says in the form of Debian whose each part of Node is, and under which licence', async (t) => {
     const text = await readFile(join(await extracted(t), 'usr/share/doc/connbook/copyright'), 'utf8')
     const [head = '', ...stanzas] = text.trimEnd().split('\n\n')
     assert.match(

@@ -64,7 +64,7 @@ describe('the bill of materials beside the executable', async () => {
     assert.equal(found.get('libuv'), process.versions.uv)
   })
 
-  it('tells the licence of each part, and where npm has it', () => {
+  it('names the licence of each part, and where npm has it', () => {
     for (const { name, licenses } of components) assert.ok(licenses[0]?.license.id, name)
     const { purl } = components.find(({ name }) => name === 'undici') ?? {}
     assert.equal(purl, `pkg:npm/undici@${process.versions.undici}`)

@@ -140,7 +140,7 @@ describe('help', () => {
     )
   })
 
-  it('tells which commands need a running or a stopped server, in their order', () => {
+  it('lists which commands need a running or a stopped server, in their order', () => {
     const flat = help().replaceAll(/\s+/g, ' ')
     const named = (state: string) => commands.filter(({ server }) => server === state).map(({ name }) => name)
     assert.deepEqual(named('stopped'), ['restore', 'recover'])

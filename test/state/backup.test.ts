@@ -161,7 +161,7 @@ describe('the time of the last backup', () => {
     }
   })
 
-  it('is told to be unknown if it cannot be kept, but for a disk on which no server runs', async (t) => {
+  it('is reported as unknown if it cannot be kept, but for a disk on which no server runs', async (t) => {
     for (const code of ['EACCES', 'EROFS']) {
       const files = createFailingFiles()
       failOn(files, 'open', '', code)

@@ -56,7 +56,7 @@ export function testEtcd({ name, skip, etcd: program }: EtcdVersion): void {
       assert.equal(await put, 2)
     })
 
-    it('tells and changes what is there', async (t) => {
+    it('reads and changes what is there', async (t) => {
       const client = (await startEtcd(t, 1, { program })).client()
       for (const name of ['/p/a', '/p/b', '/q']) await client.put(name, name)
       const names = async (revision?: number) => (await client.list('/p/', revision)).map(({ key }) => key)

@@ -288,7 +288,7 @@ export function testGateway({ name, skip, etcd: program }: EtcdVersion): void {
       for (const own of revisions) assert.equal(own.length % 7, 0, 'a revision in two messages')
     })
 
-    it('tells what is compacted, to reads and watches', async (t) => {
+    it('reports what is compacted, to reads and watches', async (t) => {
       const gateway = await openEmpty(t)
       for (let i = 0; i < 5; i++) await change(gateway, put('/w/a', String(i)))
       const compactRevision = await shared.client().compact()

@@ -48,7 +48,7 @@ describe('what a server refuses', () => {
     [507, 'no_space', 1],
   ]
   for (const [status, type, code] of codes) {
-    it(`is told in its words on one line, with exit code ${code} for ${status} ${type}`, async (t) => {
+    it(`is reported in its words on one line, with exit code ${code} for ${status} ${type}`, async (t) => {
       const problem = problemOf(status, type, 'It is\nnot\u202e so')
       const url = await serveJson(t, status, problem)
       for (const [name, finished] of await callAll(t, url))
@@ -60,7 +60,7 @@ describe('what a server refuses', () => {
     })
   }
 
-  it('is told for a change by a credential that may only read', async (t) => {
+  it('is reported for a change by a credential that may only read', async (t) => {
     const service = await start(t, { folder: await folderWithReaders(t) })
     const { Authorization } = await getToken(service.url, readingClient)
     const environment = {
@@ -120,7 +120,7 @@ describe('a server that is not connbook', () => {
     ['a conflict of another form', 409, '{"configurations":1}'],
   ]
   for (const [what, status, body] of bodies) {
-    it(`is told in one line when it answers ${what}`, async (t) => {
+    it(`is reported in one line when it answers ${what}`, async (t) => {
       const url = await serveOther(t, (_, response) => {
         response.writeHead(status, { ETag: '"x"', 'Content-Type': 'text/html' }).end(body)
       })
@@ -134,7 +134,7 @@ describe('a server that is not connbook', () => {
     })
   }
 
-  it('is not told of a record that it did not delete', async (t) => {
+  it('is not believed to have deleted a record', async (t) => {
     const url = await serveJson(t, 200, {})
     const { run } = await openHome(t, { CONNBOOK_SERVER: url })
     const { code, stderr } = await run(['rm', 'a'])
@@ -168,7 +168,7 @@ describe('a server that is not connbook', () => {
     assert.deepEqual(seen, [])
   })
 
-  it('is told with exit code 6 when it ends in the middle of an answer', async (t) => {
+  it('is reported with exit code 6 when it ends in the middle of an answer', async (t) => {
     const whole = JSON.stringify({ configurations: [{ id: 1, ...web1 }] })
     const url = await serveOther(t, (_, response) => {
       response.writeHead(200, { 'Content-Length': whole.length, 'Content-Type': 'text/csv', ETag: '"x"' })
@@ -180,7 +180,7 @@ describe('a server that is not connbook', () => {
     }
   })
 
-  it('is told when a list ends early, although the answer seems whole', async (t) => {
+  it('is reported when a list ends early, although the answer seems whole', async (t) => {
     const url = await serveOther(t, (_, response) => {
       response.end(`{"configurations":[${JSON.stringify({ id: 1, ...web1 })},`)
     })
@@ -192,7 +192,7 @@ describe('a server that is not connbook', () => {
 })
 
 describe('a server that is not there', () => {
-  it('is told in one line, with exit code 6', async (t) => {
+  it('is reported in one line, with exit code 6', async (t) => {
     const service = await start(t)
     await service.stop()
     for (const [name, { code, stdout, stderr }] of await callAll(t, service.url))
