@@ -21,19 +21,13 @@ import { runCommand } from '../support/command.ts'
 import { admin, client, start } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { copyOf, makeUsedFolder, stateOfBackup, stateOfText } from './kept-state.ts'
-import { photograph } from './photograph.ts'
+import { type Photograph, photograph, photographState } from './photograph.ts'
 
 const used = await makeUsedFolder({ after })
 const { folder } = used
 
 async function backup(target: string, data = folder, outputError?: 'ENOSPC' | 'EPIPE') {
   return runCommand(['backup', target, '--data', data], { outputError })
-}
-
-/** Without the time of the last backup, and of the folder, which its file changes. */
-async function photographState() {
-  const { '.last-backup': _, '.': own, ...others } = await photograph(folder)
-  return { ...others, '.': { ...own, mtimeMs: undefined } }
 }
 
 /** Nothing else is in the folder, in particular no partial file. */
@@ -50,9 +44,9 @@ async function oldBackup(t: TestContext): Promise<{ place: string; target: strin
 }
 
 describe('connbook backup', () => {
-  let before: Awaited<ReturnType<typeof photographState>>
+  let before: Photograph
   beforeEach(async () => {
-    before = await photographState()
+    before = await photographState(folder)
   })
 
   it('saves records, accounts and the next id in one private JSON document, and changes nothing else', async (t) => {
@@ -65,7 +59,7 @@ describe('connbook backup', () => {
     assert.deepEqual(await stateOfBackup(target), used.current)
     assert.equal(((await stat(target)).mode & 0o777).toString(8), '600')
     await assertOnly(place, 'backup.json')
-    assert.deepEqual(await photographState(), before)
+    assert.deepEqual(await photographState(folder), before)
   })
 
   it('writes the same to standard output, and nothing else', async () => {
@@ -73,7 +67,7 @@ describe('connbook backup', () => {
     assert.deepEqual([code, stderr], [0, ''])
     assert.ok(stdout.endsWith('}\n'))
     assert.deepEqual(stateOfText(stdout), used.current)
-    assert.deepEqual(await photographState(), before)
+    assert.deepEqual(await photographState(folder), before)
   })
 
   it('holds no secret in the clear, and nothing that grants a session', async (t) => {
@@ -189,7 +183,7 @@ describe('connbook backup', () => {
         /^connbook: Cannot keep a backup in ".+": it is in the data folder itself; name another file\n$/,
       )
     }
-    assert.deepEqual(await photographState(), before)
+    assert.deepEqual(await photographState(folder), before)
   })
 
   it('reports that the folder of the target is missing', async (t) => {

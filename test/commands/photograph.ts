@@ -20,6 +20,16 @@ export async function photograph(folder: string): Promise<Photograph> {
   return Object.fromEntries(await Promise.all(shots))
 }
 
+/** As `photograph`, without what a backup changes: the time of the last one, and of the folder that its file is in. */
+export async function photographState(folder: string): Promise<Photograph> {
+  const shots = Object.entries(await photograph(folder))
+  // A killed backup leaves the temporary file.
+  const others = shots.filter(([path]) => !/^\.{1,2}last-backup(\.|$)/.test(path))
+  return Object.fromEntries(
+    others.map(([path, shot]) => [path, path === '.' ? { ...shot, mtimeMs: 0 } : shot]),
+  )
+}
+
 /** Content of the plain files in a folder, by name, without the locks, the audit trail and the time of the last backup. */
 export async function contentsIn(folder: string): Promise<Record<string, string>> {
   const shots = Object.entries(await photograph(folder))

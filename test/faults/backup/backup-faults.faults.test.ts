@@ -19,7 +19,7 @@ import {
   stateOfBackup,
   stateOfText,
 } from '../../commands/kept-state.ts'
-import { photograph } from '../../commands/photograph.ts'
+import { photographState } from '../../commands/photograph.ts'
 import { logIn } from '../../support/api.ts'
 import { runCommand } from '../../support/command.ts'
 import { missing } from '../../support/debian.ts'
@@ -239,7 +239,7 @@ describe('connbook backup, interrupted', { skip: missing('strace') }, () => {
   it('leaves the old backup or the new one when it is killed at a system call', async (t) => {
     const points: KillPoints[] = [{ call: 'pwrite64' }, { call: 'fsync' }, { call: 'rename' }]
     const { folder, target } = await place(t)
-    const before = await photograph(folder)
+    const before = await photographState(folder)
     let made = 0
     await killAtEach(t, points, async (throughFor) => {
       const own = join(target, '..', `backup-${made++}.json`)
@@ -253,7 +253,7 @@ describe('connbook backup, interrupted', { skip: missing('strace') }, () => {
       if (code === 0) assert.notEqual(text, oldBackup)
       return code === null
     })
-    assert.deepEqual(await photograph(folder), before)
+    assert.deepEqual(await photographState(folder), before)
   })
 
   it('leaves the old backup when the disk fails', async (t) => {
