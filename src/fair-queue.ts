@@ -35,7 +35,7 @@ export interface FairQueue {
    * Resolves when the job may run; then call `leave` at its end.
    *
    * @param path The groups that the caller is in, the widest first, and the caller. No caller may be a group of others.
-   * @param places Of the queue, that the job takes while it waits; fewer than there are.
+   * @param places How many places of the queue the job takes while it waits; fewer than there are.
    * @throws {OverloadedError} when the queue is full, at once or later. The last job of the largest group has to go: on
    *   each level the one with most places, and of several one that was served lately.
    */

@@ -33,7 +33,7 @@ function isFile(fd: number): boolean {
  *
  * Node would close other descriptors. So a process that was given one only drops the variables.
  *
- * @param words Of the command line.
+ * @param words The words of the command line.
  */
 function dropNodeVariables(words: readonly string[], environment: NodeJS.ProcessEnv): void {
   if (!isSea()) return

@@ -103,7 +103,7 @@ function withCaller(fields: Fields, { address, requestId }: Caller) {
  * other events out of the audit trail.
  */
 export class AttemptBudget {
-  /** Those listed, by network. */
+  /** Listed attempts, by network. */
   readonly #listed: WindowCounts
   #unlisted = 0
 
@@ -143,7 +143,7 @@ interface UnlistedSuccesses {
  * of the audit trail. The first success of each account is always listed.
  */
 export class SuccessBudget {
-  /** Those listed, by account, and by account and network. */
+  /** Listed successes, by account, and by account and network. */
   readonly #listed: WindowCounts
   readonly #unlisted = new Map<string, UnlistedSuccesses>()
 

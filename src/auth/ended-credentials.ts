@@ -63,7 +63,8 @@ export class EndedCredentials {
   }
 
   /**
-   * Whether another credential of a generation may be listed, by the limits for a generation and for all. Drops expired ones of this generation, and looks for some of others.
+   * Whether another credential of a generation may be listed, by the limits for a generation and for all. Drops expired ones
+   * of this generation, and looks for some of others.
    *
    * @param now In seconds since 1970.
    */

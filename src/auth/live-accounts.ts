@@ -44,11 +44,11 @@ export class LiveAccounts {
     this.#credentials = credentials
     this.#log = log
     this.#current = accounts
-    const takeUp = (changed: Accounts) => this.#replace(changed)
+    const takeUp = (changed: Accounts) => this.#takeUp(changed)
     this.#follower = credentials.accounts.follow({ content: accounts, takeUp, log })
   }
 
-  #replace(changed: Accounts) {
+  #takeUp(changed: Accounts) {
     const before = this.#current
     this.#current = changed
     for (const listener of this.#listeners) listener()
@@ -140,7 +140,7 @@ export class LiveAccounts {
     const { before, after } = await this.#credentials.accounts
       .edit(changeUnlessOver, afterwards)
       .catch((error: unknown) => throwForCaller(what, error))
-    await this.#takeUp(what, kind, name, after)
+    await this.#lookFor(what, kind, name, after)
     return after === before ? undefined : findAccount(after, kind, name)
   }
 
@@ -172,12 +172,12 @@ export class LiveAccounts {
     const done = await changeAccount(this.#credentials.accounts, kind, name, decide, forget).catch(
       (error: unknown) => throwForCaller(what, error),
     )
-    await this.#takeUp(what, kind, name, done.after)
+    await this.#lookFor(what, kind, name, done.after)
     return done
   }
 
   /** Takes up an account as it was read or written. @throws {StorageUnavailableError} if it is still the one from before. */
-  async #takeUp(what: string, kind: AccountKind, name: string, stored: Accounts) {
+  async #lookFor(what: string, kind: AccountKind, name: string, stored: Accounts) {
     const known = this.find(kind, name)
     await this.#follower.look()
     const isStale = isDeepStrictEqual(this.find(kind, name), known)

@@ -12,7 +12,10 @@ export const THROTTLE_PAUSE_MS_MIN = 30_000
 export const THROTTLE_PAUSE_MS_MAX = 15 * 60_000
 /** After this time without an attempt, failures are forgotten. */
 export const THROTTLE_MEMORY_MS = 60 * 60_000
-/** Pairs of network and account that are watched, three for an address of IPv6; beyond it old ones that are not blocked are forgotten. */
+/**
+ * Pairs of network and account that are watched, three for an address of IPv6; beyond it old ones that are not blocked are
+ * forgotten.
+ */
 export const THROTTLE_PAIRS_MAX = 30_000
 /** Those with the fewest failures of twice as many old ones. */
 const THROTTLE_FORGOTTEN_AT_ONCE = 500

@@ -1,6 +1,9 @@
 import type { Clock } from './clock.ts'
 
-/** Counts by key that begin at 0 again with each window of time. */
+/**
+ * Counts by key that begin at 0 again with each window of time. The clock must stand still within a turn of the event loop,
+ * so that what a decision asks in turn is of one window.
+ */
 export class WindowCounts {
   readonly #clock: Pick<Clock, 'elapsed'>
   readonly #windowMs: number
@@ -20,7 +23,7 @@ export class WindowCounts {
     return this.#all
   }
 
-  /** The same, with this key. */
+  /** How often `add` was called with this key in this window. */
   of(key: string): number {
     this.#renew()
     return this.#counts.get(key) ?? 0

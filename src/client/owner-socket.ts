@@ -24,7 +24,7 @@ export type FoundSocket =
  * @param folder Absolute path.
  * @param isNamed Whether the folder was named by flag or variable. Root takes no other, because somebody else may have
  *   made it where root happens to be.
- * @param uid Of the account that asks.
+ * @param uid The account that asks.
  */
 export async function findOwnerSocket(
   folder: string,

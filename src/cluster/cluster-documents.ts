@@ -30,7 +30,8 @@ export function clusterDocuments({ gateway, keys, sealer }: ClusterAccess): Clus
 /**
  * The accounts and keys of a cluster.
  *
- * @param folder Of this node, which may have made up the first credentials; undefined for a command that changes nothing.
+ * @param folder The folder of this node, which may have made up the first credentials; undefined for a command that
+ *   changes nothing.
  */
 export function clusterCredentials(
   { place, flags }: ClusterAccess,

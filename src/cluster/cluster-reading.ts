@@ -173,7 +173,7 @@ class PrefixValues {
 /**
  * Reads all keys below the prefix; many of them in slices, as etcd counts the whole rest of a range that has a limit.
  *
- * @param options Of a call, which waits longer than others for its answer.
+ * @param options For a call that waits longer than others for its answer.
  */
 async function readSlices(
   gateway: Gateway,

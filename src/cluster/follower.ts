@@ -177,7 +177,7 @@ export class ClusterFollower {
   }
 
   #watchAnew(reason: unknown) {
-    this.#tell(reason)
+    this.#report(reason)
     this.#watch.abort()
   }
 
@@ -189,7 +189,7 @@ export class ClusterFollower {
       } catch (error) {
         if (this.#closed.signal.aborted) return
         if (error instanceof UntoldError) this.#state = 'behind'
-        else if (!this.#watch.signal.aborted) this.#tell(error)
+        else if (!this.#watch.signal.aborted) this.#report(error)
         if (this.#state === 'following') this.#state = 'connecting'
         const isRefused = error instanceof ClusterRefusedError
         const pauseMs = isRefused ? CLUSTER_REFUSED_PAUSE_MS : Math.random() * RECONNECT_PAUSE_MS_MAX
@@ -200,7 +200,7 @@ export class ClusterFollower {
   }
 
   /** Logs each reason once in a row. */
-  #tell(error: unknown) {
+  #report(error: unknown) {
     const reason = error instanceof Error ? error.message : String(error)
     if (reason !== this.#toldReason)
       this.#log.warn('cluster_disconnected', { endpoint: this.#gateway.endpoint, reason })
@@ -208,7 +208,7 @@ export class ClusterFollower {
   }
 
   /** Logs each key once in a row. */
-  #tellForeign(key: string) {
+  #reportForeign(key: string) {
     if (key !== this.#toldForeignKey)
       this.#log.warn('cluster_unknown_key', { endpoint: this.#gateway.endpoint, key })
     this.#toldForeignKey = key
@@ -257,7 +257,7 @@ export class ClusterFollower {
     }
     const { key, value, modRevision } = event.kv
     if (key === this.#keys.meta) this.#takeMeta({ value: parseMeta(value), modRevision })
-    if (!this.#keys.isKnown(key)) this.#tellForeign(key)
+    if (!this.#keys.isKnown(key)) this.#reportForeign(key)
   }
 
   #takeNode(event: WatchEvent, revision: number) {
@@ -308,7 +308,7 @@ export class ClusterFollower {
     for (;;) {
       const state = await readCluster(this.#gateway, this.#keys, {
         signal: this.#closed.signal,
-        onForeign: (key) => this.#tellForeign(key),
+        onForeign: (key) => this.#reportForeign(key),
       })
       if (state === undefined || state.meta.value.store !== this.#meta.value.store)
         throw new ClusterRefusedError(

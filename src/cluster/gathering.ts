@@ -1,6 +1,9 @@
 import { BATCH_CHANGES_MAX } from './batch.ts'
 
-/** How long a batch waits for more changes, at most. The first of them must come in a share of that, each later one after a pause. */
+/**
+ * How long a batch waits for more changes, at most. The first of them must come in a share of that, each later one after a
+ * pause.
+ */
 export const GATHERING_MS_MAX = 50
 export const GATHERING_FIRST_SHARE = 1 / 8
 export const GATHERING_PAUSE_MS = 2

@@ -241,7 +241,7 @@ export function openTls({ ca, certificate, key }: EtcdTls): SecureContext {
 /**
  * What to do about a handshake that failed, as the end of a sentence; undefined if that is not clear.
  *
- * @param code Of the error. @see https://nodejs.org/api/tls.html#x509-certificate-error-codes
+ * @param code The code of the error. @see https://nodejs.org/api/tls.html#x509-certificate-error-codes
  */
 function remedyOfHandshake(code: string, { certificate }: EtcdTls): string | undefined {
   if (code === 'CERT_HAS_EXPIRED')

@@ -24,7 +24,7 @@ export function parseRecordValue(name: string, value: string): Configuration {
  * The changes that the events of one revision stand for, in their order.
  *
  * @param find The record that has a name before them.
- * @param entry Of the node that made them.
+ * @param entry The entry of the node that made them.
  * @throws {SyntaxError} {NewerFormError} for a value that is not a record.
  */
 export function changesOfRevision(

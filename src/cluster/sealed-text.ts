@@ -8,7 +8,7 @@ export class WrongKeyFileError extends ConnbookError {
   readonly code = 'wrong_key_file'
   readonly path: string
 
-  /** @param path Of the file. @param endpoint Where the text was read, if that is known. */
+  /** @param path The path of the file. @param endpoint Where the text was read, if that is known. */
   constructor(path: string, endpoint?: string) {
     const place = endpoint === undefined ? 'etcd' : `etcd at ${endpoint}`
     super(

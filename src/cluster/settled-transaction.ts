@@ -35,7 +35,7 @@ export function changeEnd(): number {
 /**
  * Makes a call until etcd answers. It must do no harm when it is done twice.
  *
- * @param what Of which the errors speak: "the accounts".
+ * @param what How the errors name it: "the accounts".
  * @param end As `changeEnd`.
  * @param isChange Whether it changes what the errors speak of; if not, nothing was done if it fails.
  * @throws {StorageFullError} {StorageUnavailableError} if nothing was done.

@@ -94,7 +94,7 @@ export class FollowedCommand {
 /**
  * Starts a command of the shell, without the variables that hold credentials. It writes where this process does.
  *
- * @param environment Of this process.
+ * @param environment The environment of this process.
  */
 export function startShell(command: string, environment: NodeJS.ProcessEnv): ShellRun {
   const { spawn } = process.getBuiltinModule('node:child_process')

@@ -69,7 +69,7 @@ export interface FileFault extends Fault {
 
 /**
  * @param faults The first of them.
- * @param isAnyHostLeft Of an SSH configuration: whether `--skip` would import something.
+ * @param isAnyHostLeft For an SSH configuration: whether `--skip` would import something.
  */
 export function refusal(
   { source, format }: { readonly source: string; readonly format: ImportFormatName },

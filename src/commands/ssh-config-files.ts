@@ -45,7 +45,7 @@ interface Chain {
  * Faults of an `Include` go to the configuration: a file that cannot be read, is not a file, is too deep, or includes
  * itself. As for ssh, a path without a file is not an error.
  *
- * @param pieces Of the file that was named.
+ * @param pieces The pieces of the file that was named.
  * @param id Device and inode of that file, where it is one.
  * @throws {InvalidInputError} if all of it is too long, if it includes too much, or for text that is not valid.
  */

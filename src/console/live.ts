@@ -52,7 +52,7 @@ export class Live {
     return () => void this.#listeners.delete(listener)
   }
 
-  /** @param tag Of the first list that was read, with its quotes; changes after it are reported. Empty for those from now on. */
+  /** @param tag The tag of the first list that was read, with its quotes; empty to report only changes from now on. */
   begin(tag: string): void {
     if (this.#hasBegun) return
     this.#hasBegun = true

@@ -21,7 +21,7 @@ export function isCovered({ time }: ActivityEntry, { since }: KnownHistory): boo
  * How a record was before one of its changes, behind all changes since.
  *
  * @param present The record now; undefined if it is not there.
- * @param place Of the change in the history.
+ * @param place Where the change stands in the history.
  * @returns `unknown` if the history has gaps, or does not fit the record.
  */
 export function stateBefore(

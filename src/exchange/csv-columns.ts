@@ -56,7 +56,7 @@ export class CsvColumns {
   readonly #labelsAt: number
   readonly #labels: readonly (readonly [key: string, at: number])[]
 
-  /** @param line Of the header. */
+  /** @param line Line number of the header. */
   constructor(header: readonly string[], line: number, options: ImportOptions) {
     this.#header = header
     this.#line = line

@@ -79,7 +79,7 @@ export const mappableNames: readonly string[] = [...recordFields.map(({ name }) 
 /**
  * Checks what a caller said, before there is a file.
  *
- * @param format Of the file: a parameter of another format is a fault.
+ * @param format The format of the file: a parameter of another format is a fault.
  * @param onFault Called with each fault; its field is the parameter.
  */
 export function parseImportOptions(

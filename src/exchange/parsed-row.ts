@@ -8,7 +8,7 @@ let soundPatch: LabelsPatch | undefined
 /**
  * Checks one row.
  *
- * @param place Of the row, for its faults.
+ * @param place Where the row stands, for its faults.
  * @returns Undefined if it has faults.
  */
 export function parseRow(

@@ -42,9 +42,9 @@ export class Condition {
 
   /**
    * @param around Must hold, too.
-   * @param words Of the `Host` line; undefined where no `Host` stands above.
-   * @param criteria Of a `Match` line, which must all hold.
-   * @param position Of the `Match` line, for `hostnameAt`.
+   * @param words What the `Host` line lists; undefined where no `Host` stands above.
+   * @param criteria What a `Match` line asks for; all must hold.
+   * @param position Where the `Match` line stands, for `hostnameAt`.
    */
   constructor(
     around?: Condition,

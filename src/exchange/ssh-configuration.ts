@@ -77,7 +77,7 @@ export class SshConfiguration {
   #order = 0
   #words = 0
 
-  /** @param wordsMax Of lines and words together. */
+  /** @param wordsMax Most lines and words together. */
   constructor(onFault: (fault: LocatedFault) => void, wordsMax = SSH_CONFIG_WORDS_MAX) {
     this.#onFault = onFault
     this.#wordsMax = wordsMax
@@ -87,7 +87,7 @@ export class SshConfiguration {
    * Begins a file. Its lines must all be taken before the next line of the file that includes it.
    *
    * @param file Its path; undefined for the file that was named.
-   * @param around Of the `Include`.
+   * @param around What the `Include` stands below.
    */
   openFile(file?: string, around?: Condition): OpenConfiguration {
     const condition = around ?? new Condition()
@@ -98,7 +98,7 @@ export class SshConfiguration {
   /**
    * Takes the next line of a file; returns an `Include`, whose files must be taken before the line behind it.
    *
-   * @param text Of a line that is too long, a beginning that is too long is enough.
+   * @param text The line; if it is too long, a beginning that is too long is enough.
    * @throws {InvalidInputError} if the configuration is too long.
    */
   takeLine(open: OpenConfiguration, text: string): Include | undefined {

@@ -30,7 +30,7 @@ export class ConfigurationList {
   readonly #filtered: FilteredList
 
   /**
-   * @param path Of the list.
+   * @param path The path of the list.
    * @param polls As for `configurationHandlers`.
    */
   constructor(

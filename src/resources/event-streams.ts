@@ -14,7 +14,7 @@ import {
   eventIdOf,
   placeNow,
   resetText,
-  toldTo,
+  seenBy,
 } from './event-text.ts'
 import { CredentialChecks, type WaitingCall, type WaitingCalls } from './waiting-calls.ts'
 
@@ -43,7 +43,7 @@ export interface StreamQuery {
   readonly access?: Access | undefined
 }
 
-/** Tells the durable changes of a store to many readers. */
+/** Sends the durable changes of a store to many readers. */
 export class EventStreams {
   readonly #store: ConfigurationStore
   readonly #calls: WaitingCalls
@@ -58,15 +58,15 @@ export class EventStreams {
     this.#store = store
     this.#calls = calls
     this.#surroundings = {
-      tell: () => this.#tellNow(),
+      sendNow: () => this.#sendNow(),
       tag: (access) => store.tagFor(access),
-      idOf: (place, access) => eventIdOf(toldTo(access, store), place),
+      idOf: (place, access) => eventIdOf(seenBy(access, store), place),
       place: () => placeNow(store),
       waitingBytes: (place) => store.recent.bytesAfter(place),
       closed: (stream) => this.#streams.delete(stream),
     }
-    store.onDurable(() => this.#tellSoon())
-    store.onReplaced(() => this.#tellSoon())
+    store.onDurable(() => this.#sendSoon())
+    store.onReplaced(() => this.#sendSoon())
   }
 
   get count(): number {
@@ -83,27 +83,27 @@ export class EventStreams {
   }
 
   /** Changes within EVENTS_PAUSE_MS go out together. */
-  #tellSoon() {
+  #sendSoon() {
     if (this.#streams.size === 0) return
     if (this.#isTelling) this.#isBehind = true
-    else this.#timer ??= setTimeout(() => this.#tellNow(), EVENTS_PAUSE_MS)
+    else this.#timer ??= setTimeout(() => this.#sendNow(), EVENTS_PAUSE_MS)
   }
 
-  async #tellNow() {
+  async #sendNow() {
     this.#isBehind = true
     if (this.#isTelling) return
     clearTimeout(this.#timer)
     this.#timer = undefined
     this.#isTelling = true
     this.#isBehind = false
-    const hasMore = await this.#calls.run(STREAMS, this.#tellAll())
+    const hasMore = await this.#calls.run(STREAMS, this.#sendAll())
     this.#isTelling = false
-    if (hasMore) void this.#tellNow()
-    else if (this.#isBehind) this.#tellSoon()
+    if (hasMore) void this.#sendNow()
+    else if (this.#isBehind) this.#sendSoon()
   }
 
   /** @returns Whether a stream that has room is still behind. */
-  *#tellAll(): LongWork<boolean> {
+  *#sendAll(): LongWork<boolean> {
     const pieces = new EventPieces(this.#store)
     const credentials = new CredentialChecks()
     let hasMore = false
@@ -111,7 +111,7 @@ export class EventStreams {
     let sliceEnd = performance.now() + SLICE_MS
     for (const stream of this.#streams) {
       try {
-        if (stream.canBeTold(credentials)) hasMore = this.#tell(stream, pieces) || hasMore
+        if (stream.canReceive(credentials)) hasMore = this.#sendTo(stream, pieces) || hasMore
       } catch (error) {
         this.#calls.report(error)
         stream.giveWay()
@@ -125,7 +125,7 @@ export class EventStreams {
   }
 
   /** @returns Whether there is more for it. */
-  #tell(stream: EventStream, pieces: EventPieces): boolean {
+  #sendTo(stream: EventStream, pieces: EventPieces): boolean {
     const { recent } = this.#store
     if (stream.after < recent.floor) stream.reset()
     if (stream.after >= recent.last) return false
@@ -137,7 +137,7 @@ export class EventStreams {
 
 /** What a stream needs of all of them. */
 interface Surroundings {
-  readonly tell: () => void
+  readonly sendNow: () => void
   readonly tag: (access: Access | undefined) => string
   readonly idOf: (place: number, access: Access | undefined) => string
   /** After the last change that the records show. */
@@ -203,11 +203,11 @@ class EventStream implements LiveBody, WaitingCall, EventPosition {
     const beginning = beginningText(this.#all.idOf(this.#after, this.access))
     this.#write(pieceOf(this.#isReset ? beginning + resetText(this.#all.tag(this.access)) : beginning))
     if (this.#isOver) this.giveWay()
-    else this.#all.tell()
+    else this.#all.sendNow()
   }
 
   drained(): void {
-    this.#all.tell()
+    this.#all.sendNow()
   }
 
   closed(): void {
@@ -225,7 +225,7 @@ class EventStream implements LiveBody, WaitingCall, EventPosition {
   }
 
   /** Whether events may be sent to it now. Ends it if its credential has ended, or has another scope. */
-  canBeTold(credentials: CredentialChecks): boolean {
+  canReceive(credentials: CredentialChecks): boolean {
     if (this.#sink === undefined) return false
     if (credentials.hasEnded(this.#request)) {
       this.giveWay()
@@ -243,7 +243,7 @@ class EventStream implements LiveBody, WaitingCall, EventPosition {
     this.#write(live)
   }
 
-  /** Tells that changes are missing. */
+  /** Sends that changes are missing. */
   reset(): void {
     this.#after = this.#all.place()
     this.#idAfter = this.#after

@@ -11,12 +11,12 @@ const EVENTS_PIECE_BYTES = 128 * 1024
 /** Changes that are looked at for one write to an event stream. */
 export const EVENTS_LOOKED_AT_MAX = 1_000
 /** Filters whose last change among those made together is remembered. */
-const LAST_TOLD_MAX = 100
+const LAST_SENT_MAX = 100
 
-type Told = Pick<ConfigurationStore, 'id' | 'revision' | 'recent'>
+type SeenStore = Pick<ConfigurationStore, 'id' | 'revision' | 'recent'>
 
 /** A store as somebody sees it: for those who see only some records, ids of events are other ones. */
-export function toldTo(access: Access | undefined, store: Told): Told {
+export function seenBy(access: Access | undefined, store: SeenStore): SeenStore {
   const { id, revision, recent } = store
   return access === undefined ? store : { id: access.storeOf(id), revision, recent }
 }
@@ -39,7 +39,7 @@ export function parseEventId(text: string): EventId | undefined {
 }
 
 /** The place after which the changes have not been seen; undefined if they are not all known here. */
-export function placeOf({ id, revision, recent }: Told, seen: EventId): number | undefined {
+export function placeOf({ id, revision, recent }: SeenStore, seen: EventId): number | undefined {
   if (seen.store !== storeOfTag(id) || seen.revision > revision) return undefined
   const place = recent.placeAt(seen.revision)
   if (place === undefined || seen.part === undefined) return place
@@ -50,12 +50,12 @@ export function placeOf({ id, revision, recent }: Told, seen: EventId): number |
 }
 
 /** The place after the last change that the records show. */
-export function placeNow({ revision, recent }: Told): number {
+export function placeNow({ revision, recent }: SeenStore): number {
   return recent.placeAt(revision) ?? recent.last
 }
 
 /** The id of the event of a place. */
-export function eventIdOf({ id, revision, recent }: Told, place: number): string {
+export function eventIdOf({ id, revision, recent }: SeenStore, place: number): string {
   const point = recent.pointAt(place)
   return point === undefined ? listTag(id, revision) : idOf(id, point)
 }
@@ -196,7 +196,7 @@ export class EventPieces {
         const change = recent.at(place)
         if (change !== undefined && matches(change)) break
       }
-      if (known.size >= LAST_TOLD_MAX) known.clear()
+      if (known.size >= LAST_SENT_MAX) known.clear()
       known.set(filterKey, place)
     }
     return place

@@ -7,7 +7,7 @@ import { storeOfTag } from '../store/list-tag.ts'
 import type { Filter } from '../store/record-filter.ts'
 import { inCode } from '../text.ts'
 import type { EventStreams } from './event-streams.ts'
-import { type EventId, parseEventId, placeNow, placeOf, toldTo } from './event-text.ts'
+import { type EventId, parseEventId, placeNow, placeOf, seenBy } from './event-text.ts'
 import { filterNames, parseFilter, repeatableFilterNames } from './filter-query.ts'
 import { filterParameters } from './parameters.ts'
 import { checkQuery, parseQuery } from './query.ts'
@@ -78,7 +78,7 @@ export function eventHandlers(store: ConfigurationStore, streams: EventStreams) 
 
   function follow(request: Request): Reply | Promise<Reply> {
     const { id, filter } = parseWanted(request)
-    const { id: storeId } = toldTo(accessOf(request), store)
+    const { id: storeId } = seenBy(accessOf(request), store)
     const isAhead = id?.store === storeOfTag(storeId) && id.revision > store.revision
     const later = isAhead ? store.catchUp() : undefined
     // Another node has sent it; this node may get it in a moment.
@@ -90,7 +90,7 @@ export function eventHandlers(store: ConfigurationStore, streams: EventStreams) 
   function begin(request: Request, id: EventId | undefined, asked: Filter): Reply {
     const access = accessOf(request)
     const filter = access === undefined ? asked : (access.limit(asked) ?? NO_FILTER)
-    const after = id === undefined ? placeNow(store) : placeOf(toldTo(access, store), id)
+    const after = id === undefined ? placeNow(store) : placeOf(seenBy(access, store), id)
     const wanted = { after, filter, access }
     if (request.method === 'HEAD') return { status: 200, headers }
     const body = streams.open(request, wanted)

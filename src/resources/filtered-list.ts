@@ -58,7 +58,7 @@ export class FilteredList {
   readonly #path: string
   readonly #counts = new CountMemory()
 
-  /** @param path Of the list. */
+  /** @param path The path of the list. */
   constructor(store: ConfigurationStore, scheduler: Scheduler, pages: PageMemory, path: string) {
     this.#store = store
     this.#scheduler = scheduler

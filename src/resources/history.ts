@@ -151,7 +151,7 @@ export function historyHandlers(
       request.signal.throwIfAborted()
       // A large import shows in the records before the trail has heard of all its changes.
       while (store.recent.revision < store.revision) {
-        await nextTold(store)
+        await nextChange(store)
         request.signal.throwIfAborted()
       }
       const turn = async <Result>(piece: () => Result): Promise<Result> => {
@@ -180,7 +180,7 @@ function textOf({ entries, since }: Pick<AllHistory, 'entries' | 'since'>): stri
 }
 
 /** Resolves when the store reports a change. */
-function nextTold(store: Pick<ConfigurationStore, 'onDurable'>): Promise<void> {
+function nextChange(store: Pick<ConfigurationStore, 'onDurable'>): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const leave = store.onDurable(() => {
     leave()

@@ -73,7 +73,7 @@ export function parseListQuery(text: string): ListQuery {
 /**
  * The header `Link` of a page, whose links keep the other parameters.
  *
- * @param path Of the list.
+ * @param path The path of the list.
  * @param total Records on all pages.
  */
 export function pageLinks(path: string, { filter, sort }: ListQuery, page: Page, total: number): string {

@@ -17,7 +17,7 @@ const CHARACTER_BYTES_MAX = 3
 /**
  * Sends records, however slow the client is.
  *
- * @param bytes Of all of them with their separators; undefined sends them in chunks.
+ * @param bytes The length of all of them with their separators; undefined sends them in chunks.
  * @param encode Returns undefined for a record to leave out.
  */
 export function streamed(

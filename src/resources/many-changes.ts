@@ -122,7 +122,7 @@ export function manyChangeHandlers(store: ConfigurationStore, audit: AuditTrail)
     return change(request, undefined, [])
   }
 
-  /** @param faults Of the body. */
+  /** @param faults The faults of the body. */
   async function change(request: Request, patch: ConfigurationPatch | undefined, faults: readonly Fault[]) {
     const asked = parseAsked(request, faults)
     const holds = conditionIn(request.headers)

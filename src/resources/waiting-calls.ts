@@ -5,7 +5,7 @@ import type { Log } from '../log.ts'
 import type { LongWork, Scheduler } from '../scheduler.ts'
 import { checkReadable, type StateGuard } from './state-guard.ts'
 
-/** Characters of a query that take one place more: with its filter, and the looks at it, they take several times as many bytes. */
+/** Characters of a query that take one place more: with filter and checks, they take several times as many bytes. */
 export const WAITING_PLACE_CHARACTERS = 1024
 /** Share of them for one account. */
 export const ACCOUNT_WAITING_CALLS_SHARE = 1 / 4
@@ -121,7 +121,7 @@ export class WaitingCalls {
     clearTimeout(this.#timer)
   }
 
-  /** @param ownPlaces Of the caller, with those that it wants. @throws {Problem} 503 if no account has more. */
+  /** @param ownPlaces The places of the caller, with those that it wants. @throws {Problem} 503 if no account has more. */
   #makeRoom(ownPlaces: number) {
     let caller = ''
     let most = new OwnCalls()
@@ -185,7 +185,10 @@ function refused(reason: string): Problem {
   return new Problem('overloaded', message, { headers: { 'Retry-After': '5' } })
 }
 
-/** Checks the credential of many requests, each credential once: whether it is good for what it was good for at their head. It may be used until something else runs. */
+/**
+ * Checks the credential of many requests, each credential once: whether it is good for what it was good for at their head.
+ * It may be used until something else runs.
+ */
 export class CredentialChecks {
   readonly #ended = new Map<Principal, boolean>()
 

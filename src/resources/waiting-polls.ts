@@ -6,7 +6,7 @@ import { accessOf } from '../store/access.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { parseListTag, storeOfTag } from '../store/list-tag.ts'
 import type { Filter } from '../store/record-filter.ts'
-import { toldTo } from './event-text.ts'
+import { seenBy } from './event-text.ts'
 import { FilteredPolls } from './filtered-polls.ts'
 import type { WaitingCall, WaitingCalls } from './waiting-calls.ts'
 
@@ -136,7 +136,7 @@ export class WaitingPolls {
 
   /** Position of the newest tag in `If-None-Match`; undefined if there is none, or if not all changes since then are known. */
   #placeOf(seen: string, request: Request): number | undefined {
-    const { id, revision, recent } = toldTo(accessOf(request), this.#store)
+    const { id, revision, recent } = seenBy(accessOf(request), this.#store)
     let newest = -1
     for (const text of tagsIn(seen)) {
       const tag = parseListTag(text)

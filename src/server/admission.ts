@@ -9,12 +9,11 @@ import { allows, type Scope, type ScopeWord } from '../http/scope.ts'
 export const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
- * Makes the check that a request passes before its route answers: its credential must be valid, unless the route is public,
- * and no page of another site may have made it, unless the credential is a token. The check sets `principal`, `credential`
- * and `checkAgain`.
+ * Makes the check that a request passes before its route answers: its credential must be valid, and no page of another site
+ * may have made it, unless the credential is a token. For a public route, only the second is checked.
  *
- * @returns Takes a request and its route; undefined for a path without one, which strangers must not learn.
- * @throws {Problem} 403.
+ * @returns Takes a request and its route, undefined if the path has none: strangers get 403 all the same. Unless the route
+ *   is public, it sets `principal`, `credential` and `checkAgain` of the request. Throws a `Problem` 403.
  */
 export function createAdmission(
   authenticator: Authenticator,
@@ -39,12 +38,8 @@ export function createAdmission(
   }
 }
 
-/**
- * Checks the scope of an admitted caller, and whether the route is for accounts with grants if his has some.
- *
- * @throws {Problem} 403.
- */
-export function checkRoute(route: Route, principal: Principal | undefined): void {
+/** Checks that the scope and the grants of a caller allow the route. @throws {Problem} 403. */
+export function authorize(route: Route, principal: Principal | undefined): void {
   if (route.access !== 'public') checkScope(principal?.scope, route.access)
   if (principal?.grants !== undefined) checkGranted(route)
 }

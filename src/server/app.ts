@@ -10,7 +10,7 @@ import {
   type Router,
 } from '../http/router.ts'
 import type { Log } from '../log.ts'
-import { checkRoute, createAdmission, isOfCredential, SAFE_METHODS } from './admission.ts'
+import { authorize, createAdmission, isOfCredential, SAFE_METHODS } from './admission.ts'
 import { WHOLE_SERVER } from './framing.ts'
 
 /** Turns a request into a reply; never throws, never rejects. */
@@ -60,7 +60,7 @@ export function createApp(
     if (match === undefined) return replyWithoutMatch(request, router)
     if (route === undefined) return replyWithoutRoute(request, match)
     // Refused before the handler looks at record or body; a reader may see 404 and 405.
-    checkRoute(route, request.principal)
+    authorize(route, request.principal)
     const reply = route.handle(request, match.parameter)
     const isSlowRead = reply instanceof Promise && SAFE_METHODS.has(request.method)
     return isSlowRead ? judgedAgain(request, reply, route, match.parameter) : reply

@@ -152,7 +152,7 @@ function defaultName(accounts: Accounts, kind: AccountKind): string {
 /**
  * What a terminal shows at the first start, with lines to paste.
  *
- * @param place Of the server; `socket` is the path of the Unix socket that serves the URL, undefined for TCP.
+ * @param place Where the server is reached; `socket` is the path of the Unix socket that serves the URL, undefined for TCP.
  */
 export function welcome(
   madeUp: InitialCredentials,

@@ -58,7 +58,7 @@ export async function listen(
   }
 }
 
-/** @param addresses Of the host, at one port; those that this machine does not have are left out. */
+/** @param addresses Addresses of the host, at one port; those that this machine does not have are left out. */
 async function listenOnAll(
   listener: Listener,
   port: number,

@@ -85,7 +85,7 @@ interface LineQueue {
  * Sends one batch of lines at a time; those that come meanwhile make the next batch.
  *
  * @param reportLost Called when sending works again after `count` lines were lost; may write a line in their place.
- * @param bytesMax Of the lines that wait, besides the batch being sent.
+ * @param bytesMax Most bytes of lines that wait, besides the batch being sent.
  */
 export function createLineQueue(
   send: Send,

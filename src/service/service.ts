@@ -212,11 +212,12 @@ function followCredentials(
   opened.defer(() => accounts.close())
   const keys = new LiveKeys(credentials.keys, readKeys, revocations.clock, log)
   opened.defer(() => keys.close())
+  const followed = [accounts, keys]
   return {
     accounts,
     keys,
     catchUp() {
-      const looks = [accounts, keys].flatMap((one) => one.catchUp() ?? [])
+      const looks = followed.flatMap((one) => one.catchUp() ?? [])
       return looks.length === 0 ? undefined : Promise.all(looks).then(() => {})
     },
   }

@@ -43,7 +43,7 @@ export interface SharedChangeLog extends LogState {
   /**
    * Resolves once the change is durable and applied.
    *
-   * @param change Of the records as the index has them; the log gives a record that is added its id.
+   * @param change A change of the records as the index has them; the log gives a record that is added its id.
    * @returns The change as it was made.
    * @throws {OvertakenError} if another change came first; the index has it. Nothing has changed by this one.
    * @throws {OutcomeUnknownError} if nobody can know whether it was made. Also what `ChangeLog.append` throws.
@@ -53,7 +53,7 @@ export interface SharedChangeLog extends LogState {
    * The same for several changes, atomically.
    *
    * @param changes At least one; no two take or free the same name.
-   * @param revision Of the records for which they were decided; any other change after it overtakes them.
+   * @param revision The revision for which they were decided; any other change after it overtakes them.
    * @returns The revision of the records with them.
    * @throws {TooManyChangesError} if they are too many. Also what `append` throws.
    */

@@ -137,7 +137,7 @@ export class ConfigurationIndex {
    * may be applied meanwhile.
    *
    * @param changes No two of the same record.
-   * @param firstRevision Of the first; the others follow it.
+   * @param firstRevision The revision of the first; the others follow it.
    * @returns What `apply` returns, for each.
    * @throws {Error} as `apply` does; then nothing has changed.
    */

@@ -131,7 +131,7 @@ export function parseDigits(text: string): unknown {
   return /^(0|[1-9]\d{0,8})$/.test(text) ? Number(text) : text
 }
 
-/** A usual DNS name: its last label begins with a letter, so it is not an IPv4 address, nor does it end in a label of digits. */
+/** A usual DNS name: its last label begins with a letter, so it is not an IPv4 address and does not end in digits alone. */
 const USUAL_NAME = /^(?:\w(?:[\w-]{0,61}\w)?\.)*[A-Za-z](?:[\w-]{0,61}\w)?$/
 
 function checkHostname(value: unknown): string | undefined {

@@ -154,7 +154,7 @@ function stepsOfDraft({ labels, labelsPatch }: ImportedConfiguration): number {
   return 1 + stepsOfLabels(labels) + stepsOfLabels(labelsPatch)
 }
 
-/** @param nextId Of a record that is not stored yet. */
+/** @param nextId The id for the next record that is not stored yet. */
 function recordAfter(
   before: Configuration | undefined,
   draft: ImportedConfiguration,

@@ -16,6 +16,8 @@ export type Labels = Readonly<Record<string, string>>
 /** Labels to set, or with null to remove (RFC 7396). */
 export type LabelsPatch = Readonly<Record<string, string | null>>
 
+const encoder = new TextEncoder()
+const mostBytes = new Uint8Array(LABELS_BYTES_MAX)
 const KEY = new RegExp(`^(?=.{1,${LABEL_KEY_CHARACTERS_MAX}}$)[a-z](?:[a-z0-9._/-]*[a-z0-9])?$`)
 const keySchema: JsonSchema = {
   type: 'string',
@@ -176,8 +178,8 @@ function faultsOfSize(labels: Labels): Fault[] {
   const text = JSON.stringify(labels)
   // No character takes more than three bytes, so nearly all need not be encoded.
   if (text.length * 3 <= LABELS_BYTES_MAX) return []
-  const bytes = new TextEncoder().encode(text).length
-  if (bytes <= LABELS_BYTES_MAX) return []
+  if (encoder.encodeInto(text, mostBytes).read === text.length) return []
+  const bytes = encoder.encode(text).length
   return [
     { field: 'labels', detail: `must take at most ${LABELS_BYTES_MAX} bytes as JSON; these take ${bytes}` },
   ]

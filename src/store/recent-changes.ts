@@ -59,12 +59,12 @@ export class RecentChanges {
   #memory = 0
   #last: number
   #revision: number
-  /** Where the last change that is not kept stands, or the state before the first one. */
+  /** The point of the last change that was dropped; before any was, that of the first state. */
   #floorPoint: Point
   readonly #max: number
   readonly #bytesMax: number
 
-  /** @param revision Of the state before the first change. */
+  /** @param revision The revision before the first change. */
   constructor(revision = 0, max = RECENT_CHANGES_MAX, bytesMax = RECENT_CHANGES_BYTES_MAX) {
     this.#last = revision
     this.#revision = revision

@@ -41,7 +41,7 @@ export class Records {
   /** Applies a durable change. Called in the order of revisions. */
   apply(change: Change, revision: number): void {
     const before = this.#index.apply(change, revision)
-    this.#tell(change, revision, before)
+    this.#notify(change, revision, before)
   }
 
   /**
@@ -115,12 +115,12 @@ export class Records {
   *#applyTogether(changes: readonly Change[], firstRevision: number): LongWork<void> {
     const before = yield* this.#index.applyTogether(changes, firstRevision)
     for (const [i, change] of changes.entries()) {
-      this.#tell(change, firstRevision + i, before[i])
+      this.#notify(change, firstRevision + i, before[i])
       if ((i + 1) % SLICE_STEPS === 0) yield
     }
   }
 
-  #tell(change: Change, revision: number, before: Configuration | undefined) {
+  #notify(change: Change, revision: number, before: Configuration | undefined) {
     this.recent.add(change, revision, before)
     for (const listener of this.#durable) listener(change, revision, before)
   }

@@ -249,7 +249,7 @@ function ownItems<Item>(leaf: Node<Item>): Item[] {
   return leaf.items
 }
 
-/** @param offset Of the first item to share, and `end` of the first one after them, both counted from this node's first. */
+/** @param offset Where the first item to share is, and `end` the first one after them, both counted from this node's first. */
 function share<Item>(node: Node<Item>, leaves: Item[][], offset: number, end: number): void {
   const { size, items, children = [] } = node
   if (end <= 0 || offset >= Math.min(size, end)) return

@@ -54,7 +54,7 @@ class Book {
     const before = isNew ? undefined : pick([...this.#records.values()])
     if (before !== undefined && integer(0, 2) === 0) {
       this.#records.delete(before.id)
-      this.#tell('removed', before)
+      this.#send('removed', before)
       return
     }
     this.set(`${pick(['a', 'b'])}-é-${integer(1, 9)}`, before)
@@ -64,10 +64,10 @@ class Book {
     const fields = { name, hostname: 'h', port: this.#random.integer(1, 3), username: 'u' }
     const record = new Configuration(before?.id ?? this.#revision + 1, fields)
     this.#records.set(record.id, record)
-    this.#tell(before === undefined ? 'added' : 'modified', record, before)
+    this.#send(before === undefined ? 'added' : 'modified', record, before)
   }
 
-  #tell(event: string, configuration: Configuration, before?: Configuration) {
+  #send(event: string, configuration: Configuration, before?: Configuration) {
     this.#revision += 1
     const data = JSON.stringify({ configuration, before })
     const isShown = matches(configuration) || (before !== undefined && matches(before))

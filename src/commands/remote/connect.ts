@@ -180,7 +180,7 @@ export function checkPrivate(
   )
 }
 
-/** @param path Of a file of certificates; undefined for none. @throws {UsageError} if it cannot be used. */
+/** @param path The path of a file of certificates; undefined for none. @throws {UsageError} if it cannot be used. */
 export function withAuthority(endpoint: Endpoint, path: string | undefined): Endpoint {
   return path === undefined ? endpoint : { ...endpoint, authorities: [readAuthorities('--ca', path)] }
 }

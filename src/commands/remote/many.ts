@@ -152,7 +152,7 @@ async function makeOnceSaved(
   }
 }
 
-/** @param tag Of the list that was shown, or saved. */
+/** @param tag The tag of the list that was shown, or saved. */
 async function make(client: Client, { screen }: CommandContext, change: ManyChange, tag?: string) {
   const isRemoval = change.patch === undefined
   const made = ask(client, change, {}, tag)

@@ -36,7 +36,7 @@ interface RecordEntry {
 /**
  * Undoes the changes of a record that come after a moment, as far as its history lists them.
  *
- * @param name Of the present holder, else of the last one.
+ * @param name Names the present holder, else the last one.
  * @throws {RefusedError} for a name that no record is known to have had. {NotKnownError} {OtherAnswerError} Also what
  *   `Client.ask` throws.
  */

@@ -25,8 +25,8 @@ export interface SavedRecords {
 /**
  * Saves what a query keeps to a new file, durably.
  *
- * @throws {UsageError} if the file is there, or would be in a data folder. {NotSavedError} if it cannot be written; then it is removed. Also what `openList`
- *   throws.
+ * @throws {UsageError} if the file is there, or would be in a data folder. {NotSavedError} if it cannot be written; then it
+ *   is removed. Also what `openList` throws.
  */
 export async function saveRecords(client: Client, where: WherePairs, path: string): Promise<SavedRecords> {
   // As a file of the state, such as snapshot.json, it would keep the next server from starting.
