@@ -59,7 +59,7 @@ export async function startCluster(
   return state
 }
 
-export interface ClusterParts {
+interface ClusterParts {
   readonly gateway: Gateway
   readonly keys: ClusterKeys
   /** What was read at the start. */

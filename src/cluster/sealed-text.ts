@@ -50,7 +50,7 @@ export class Sealer {
   readonly #keyId: string
   readonly #path: string
 
-  /** @param key 32 bytes. @param path Of its file, for errors. */
+  /** @param key 32 bytes. @param path The path of its file, for errors. */
   constructor(key: Buffer, path: string) {
     this.#key = key
     this.#keyId = createHmac('sha256', key).update(`${FORMAT} key id`).digest('hex').slice(0, 16)

@@ -78,7 +78,7 @@ class Refresher {
   #written: string | undefined
   #lastMs = 0
   #isFirst = true
-  #trouble: StaleReason | undefined
+  #staleReason: StaleReason | undefined
   /** As they were said. */
   #remarks = ''
 
@@ -163,19 +163,19 @@ class Refresher {
 
   /** Says it once: what is wrong with a server that is away may change while it is. */
   #report(of: StaleReason['of'], message: string) {
-    const known = this.#trouble
+    const known = this.#staleReason
     if (known?.of !== of || (of !== 'server' && known.message !== message))
       this.#screen.write(`connbook: ${message}\n`)
-    this.#trouble = { of, message }
+    this.#staleReason = { of, message }
   }
 
   #recover(client: Client) {
     const { wanted, path } = this.#file
     if (this.#isFirst)
       this.#screen.write(`Exported from ${client.endpoint.name} as ${wanted.format}; it is kept fresh\n`)
-    else if (this.#trouble !== undefined) this.#screen.write(`connbook: "${path}" is fresh again\n`)
+    else if (this.#staleReason !== undefined) this.#screen.write(`connbook: "${path}" is fresh again\n`)
     this.#isFirst = false
-    this.#trouble = undefined
+    this.#staleReason = undefined
   }
 }
 

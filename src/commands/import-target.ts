@@ -244,7 +244,7 @@ function clientAt(endpoint: Endpoint, { reason }: ImportOrder, { environment }: 
  */
 function inUse(error: FolderInUseError, reason: string | undefined): FolderInUseError {
   const advice =
-    'If a server has the folder, send it the file with --server URL in place of --data; "connbook login URL" comes first'
+    'If a server has the folder, send it the file: in place of --data, give --server its URL or unix:PATH, after "connbook login"'
   const lines = [error.message, ...(reason === undefined ? [] : [reason]), advice]
   return new FolderInUseError(lines.join('\n'), { cause: error })
 }

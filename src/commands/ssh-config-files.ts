@@ -191,7 +191,7 @@ class FileTaker {
     }
   }
 
-  /** Undefined if it fails, which is a fault, but not for a file that is not there. */
+  /** Undefined if it fails. That is a fault, unless the file is missing: ssh passes such a file over. */
   async #try<Result>(
     location: SourceLocation,
     path: string,

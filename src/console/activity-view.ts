@@ -1,17 +1,17 @@
-import {
-  type ActivityEntry,
-  actOf,
-  changesBetween,
-  countedText,
-  isCounted,
-  isDeletion,
-  nameAfter,
-  namesTakenAgain,
-} from './activity-entry.ts'
 import { type Address, home, type sinceChoices } from './address.ts'
 import { type ApiResponse, explain, isAborted } from './api.ts'
 import type { App, ViewPart } from './app.ts'
 import { button, type Child, element, setText } from './element.ts'
+import {
+  actOf,
+  changesBetween,
+  countedText,
+  type HistoryEntry,
+  isCounted,
+  isDeletion,
+  nameAfter,
+  namesTakenAgain,
+} from './history-entry.ts'
 import { actorOf, changeList, formatTime, reasonOf, timeOf } from './history-text.ts'
 import { putBack } from './put-back-dialog.ts'
 import { shown } from './shown-text.ts'
@@ -58,7 +58,7 @@ export class ActivityView implements ViewPart {
   readonly #more = button('Show more', () => void this.#read(), { hidden: true })
   readonly #range = element('p', { class: 'faint', role: 'status' })
   #address: Address | undefined
-  #entries: readonly ActivityEntry[] = []
+  #entries: readonly HistoryEntry[] = []
   /** Where the list goes on; undefined at its end. */
   #next: string | undefined
   #reading: AbortController | undefined
@@ -126,7 +126,7 @@ export class ActivityView implements ViewPart {
     this.#newer.hidden = this.#address === undefined
   }
 
-  /** Only who may change records is offered to put them back. */
+  /** Only an account that may change records is offered to put them back. */
   takeSession(): void {
     this.#fill()
   }
@@ -162,7 +162,7 @@ export class ActivityView implements ViewPart {
     }
   }
 
-  #shownEntries(entries: readonly ActivityEntry[]) {
+  #shownEntries(entries: readonly HistoryEntry[]) {
     return this.#address?.only === 'deleted' ? entries.filter(isDeletion) : entries
   }
 
@@ -188,7 +188,7 @@ export class ActivityView implements ViewPart {
       )
   }
 
-  #changeOf(entry: ActivityEntry): HTMLElement {
+  #changeOf(entry: HistoryEntry): HTMLElement {
     return element(
       'li',
       {},
@@ -198,7 +198,7 @@ export class ActivityView implements ViewPart {
     )
   }
 
-  #deletionOf(entry: ActivityEntry, place: number, isTaken: boolean): HTMLElement {
+  #deletionOf(entry: HistoryEntry, place: number, isTaken: boolean): HTMLElement {
     const id = `deleted-${place}`
     const back = button('Put back', () => void this.#putBack(entry), { 'aria-describedby': id })
     return element(
@@ -213,13 +213,13 @@ export class ActivityView implements ViewPart {
     )
   }
 
-  async #putBack(entry: ActivityEntry) {
+  async #putBack(entry: HistoryEntry) {
     if ((await putBack(this.#app, entry)) === undefined) return
     this.refresh()
     this.#list.focus()
   }
 
-  #sentenceOf(entry: ActivityEntry): readonly Child[] {
+  #sentenceOf(entry: HistoryEntry): readonly Child[] {
     const begin = [timeOf(entry), ' ', ...actorOf(entry)]
     if (isCounted(entry)) return [...begin, element('b', {}, countedText(entry))]
     const name = nameAfter(entry)
@@ -229,7 +229,7 @@ export class ActivityView implements ViewPart {
 }
 
 interface ActivityAnswer {
-  readonly history: readonly ActivityEntry[]
+  readonly history: readonly HistoryEntry[]
   readonly since: string
 }
 

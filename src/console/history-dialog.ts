@@ -1,8 +1,8 @@
-import { type ActivityEntry, changesBetween } from './activity-entry.ts'
 import { explain } from './api.ts'
 import type { App } from './app.ts'
 import { openDialog } from './dialog.ts'
 import { button, element } from './element.ts'
+import { changesBetween, type HistoryEntry } from './history-entry.ts'
 import { changeList, ENTRIES_MAX, formatTime, readHistory, reasonOf, sentenceOf } from './history-text.ts'
 import { isCovered } from './put-back.ts'
 import { putBack } from './put-back-dialog.ts'
@@ -44,7 +44,7 @@ export function openHistory(app: App, name: string, changed: (name: string) => v
     }
   }
 
-  function entryOf(entry: ActivityEntry, place: number, canBePutBack: boolean): HTMLElement {
+  function entryOf(entry: HistoryEntry, place: number, canBePutBack: boolean): HTMLElement {
     const id = `entry-${place}`
     const sentence = element('span', { id }, ...sentenceOf(entry))
     const back = button('Put back', () => void putEntryBack(entry), {
@@ -64,7 +64,7 @@ export function openHistory(app: App, name: string, changed: (name: string) => v
     )
   }
 
-  async function putEntryBack(entry: ActivityEntry) {
+  async function putEntryBack(entry: HistoryEntry) {
     const now = await putBack(app, entry)
     if (now === undefined) return
     shownName = now

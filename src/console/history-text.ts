@@ -1,7 +1,7 @@
-import { type ActivityEntry, type FieldChange, verbOf } from './activity-entry.ts'
 import type { ApiRequest } from './api.ts'
 import type { App } from './app.ts'
 import { type Child, element } from './element.ts'
+import { type FieldChange, type HistoryEntry, verbOf } from './history-entry.ts'
 import type { KnownHistory } from './put-back.ts'
 import { shown } from './shown-text.ts'
 
@@ -15,16 +15,16 @@ export async function readHistory(app: App, name: string, request: ApiRequest = 
 }
 
 /** When somebody did what. */
-export function sentenceOf(entry: ActivityEntry): readonly Child[] {
+export function sentenceOf(entry: HistoryEntry): readonly Child[] {
   return [timeOf(entry), ' ', ...actorOf(entry), element('b', {}, verbOf(entry))]
 }
 
-export function timeOf({ time }: ActivityEntry): HTMLTimeElement {
+export function timeOf({ time }: HistoryEntry): HTMLTimeElement {
   return element('time', { datetime: time, title: time }, formatTime(time))
 }
 
 /** Who did it, with a blank after it. */
-export function actorOf({ by, kind, command, via }: ActivityEntry): readonly Child[] {
+export function actorOf({ by, kind, command, via }: HistoryEntry): readonly Child[] {
   if (by === undefined) return []
   if (via?.claimed !== undefined) return [shown(by), ' (claims: ', shown(via.claimed), ') ']
   if (command !== undefined) return [shown(by), ' (by the command ', shown(command), ') ']
@@ -32,7 +32,7 @@ export function actorOf({ by, kind, command, via }: ActivityEntry): readonly Chi
 }
 
 /** Why it was done, as its caller says. */
-export function reasonOf({ reason }: ActivityEntry): HTMLElement | undefined {
+export function reasonOf({ reason }: HistoryEntry): HTMLElement | undefined {
   return reason === undefined ? undefined : element('p', {}, 'Reason: ', shown(reason))
 }
 

@@ -1,10 +1,10 @@
-import type { ActivityEntry } from './activity-entry.ts'
 import { explain, Refusal } from './api.ts'
 import type { App } from './app.ts'
 import { changesIn, compareVersions } from './changes.ts'
 import { type Configuration, configurationPath, configurationsIn, taggedIn } from './configuration.ts'
 import { ask } from './dialog.ts'
 import { type Child, element } from './element.ts'
+import type { HistoryEntry } from './history-entry.ts'
 import { changeList, readHistory } from './history-text.ts'
 import { type Former, formerOf, stateBefore } from './put-back.ts'
 import { shown } from './shown-text.ts'
@@ -25,11 +25,11 @@ interface PresentAndFormer {
  *
  * @returns Its name then; undefined if it was not put back. What failed is said.
  */
-export async function putBack(app: App, entry: ActivityEntry): Promise<string | undefined> {
+export async function putBack(app: App, entry: HistoryEntry): Promise<string | undefined> {
   try {
     for (let isLate = false; ; isLate = true) {
-      const way = await findWay(app, entry)
-      const { present, former } = way
+      const states = await findStates(app, entry)
+      const { present, former } = states
       if (former === 'unknown') return void app.notices.say(UNKNOWN)
       const changes = compareVersions(present ?? {}, former ?? {}).map(({ field, mine, theirs }) => ({
         field,
@@ -45,7 +45,7 @@ export async function putBack(app: App, entry: ActivityEntry): Promise<string | 
         changeList(differing),
       ]
       if (!(await ask('Put back', what, 'Put back'))) return undefined
-      if (!(await send(app, present?.name ?? name, way.tag, present, former))) continue
+      if (!(await send(app, present?.name ?? name, states.tag, present, former))) continue
       app.notices.say(...(former === undefined ? ['Deleted '] : ['Put back ']), shown(name))
       return name
     }
@@ -55,7 +55,7 @@ export async function putBack(app: App, entry: ActivityEntry): Promise<string | 
   }
 }
 
-async function findWay(app: App, entry: ActivityEntry): Promise<PresentAndFormer> {
+async function findStates(app: App, entry: HistoryEntry): Promise<PresentAndFormer> {
   // The record is read first: its tag shows whether it changes afterwards.
   const { configuration: present, tag } = await findById(app, entry.id)
   if (present === undefined && entry.event === 'configuration_deleted' && entry.record !== undefined)
@@ -66,7 +66,7 @@ async function findWay(app: App, entry: ActivityEntry): Promise<PresentAndFormer
   return { present, tag, former: state === 'unknown' ? state : state.record }
 }
 
-function keyOf({ time, event, id, changed }: ActivityEntry): string {
+function keyOf({ time, event, id, changed }: HistoryEntry): string {
   return JSON.stringify([time, event, id, changed])
 }
 

@@ -1,19 +1,19 @@
 import type { Labels } from '../store/labels.ts'
-import type { ActivityEntry } from './activity-entry.ts'
 import type { Version } from './changes.ts'
 import { type Configuration, fieldNames } from './configuration.ts'
+import type { HistoryEntry } from './history-entry.ts'
 
 /** How a record was: its fields and labels; undefined while it was not there. */
 export type Former = (Omit<Configuration, 'id'> & { readonly labels: Labels }) | undefined
 
 /** The history of a record, newest first, and from when on it is complete. */
 export interface KnownHistory {
-  readonly history: readonly ActivityEntry[]
+  readonly history: readonly HistoryEntry[]
   readonly since?: string
 }
 
 /** Whether the history has all changes since this one. */
-export function isCovered({ time }: ActivityEntry, { since }: KnownHistory): boolean {
+export function isCovered({ time }: HistoryEntry, { since }: KnownHistory): boolean {
   return since === undefined || Date.parse(time) >= Date.parse(since)
 }
 
@@ -49,7 +49,7 @@ export function formerOf(record: Version): Former {
 /** Fields, and labels as `labels.KEY`. */
 type Members = ReadonlyMap<string, unknown>
 
-function takeBack(state: Members | undefined, entry: ActivityEntry): Members | undefined | 'unknown' {
+function takeBack(state: Members | undefined, entry: HistoryEntry): Members | undefined | 'unknown' {
   const { event, changed, record } = entry
   if (event === 'configuration_added') return state === undefined ? 'unknown' : undefined
   if (event === 'configuration_deleted')

@@ -9,7 +9,7 @@ import { labelLinks } from './label-links.ts'
 import { shown } from './shown-text.ts'
 
 /** A title and its value. */
-export interface Fact {
+interface Fact {
   readonly title: string
   /** What the value says; another text is another value. */
   readonly text: string

@@ -15,7 +15,7 @@ import {
 } from './folder-replacement.ts'
 import { filesOf } from './owners-files.ts'
 import { describeLockHolder } from './processes.ts'
-import { checkNoDanglingLink, findTrouble, isDenial, refused, throwExplained } from './refusal.ts'
+import { checkNoDanglingLink, findDiskFailure, isDenial, refused, throwExplained } from './refusal.ts'
 
 /** A running server makes it in its data folder; it holds nothing, and a copy of it does no harm. */
 export const OWNER_SOCKET = '.control'
@@ -222,7 +222,7 @@ export async function takeLock(
     return files.lock(path)
   } catch (error) {
     const code = systemCode(error) ?? ''
-    if (findTrouble(code) !== undefined || isDenial(code)) return throwExplained(error, files)
+    if (findDiskFailure(code) !== undefined || isDenial(code)) return throwExplained(error, files)
     const reason = error instanceof Error ? error.message : String(error)
     const found = await files.lstat(path).catch(() => undefined)
     if (found === undefined)
@@ -252,7 +252,7 @@ function whyNotMade(path: string, code: string): { readonly reason: string; read
       reason: `there is no folder "${dirname(path)}" (${code})`,
       remedy: 'mount or make that one, or name another folder with --data',
     }
-  const { reason, remedy } = findTrouble(code) ?? {
+  const { reason, remedy } = findDiskFailure(code) ?? {
     reason: 'the system refused it',
     remedy: 'name a folder that can be written with --data',
   }

@@ -97,7 +97,7 @@ function nearestFiles(nearest: Nearest): FileSystem {
   }
 }
 
-/** Undefined for root in a folder that nobody else can exchange; elsewhere nobody can know, and it is taken for one. */
+/** Undefined for root in a folder that nobody else can exchange, and without /proc, where that cannot be checked. */
 function findOwner({ path, fd, found, anchor }: Nearest): SystemAccount | undefined {
   if (found.uid !== ROOT) return ownerOf(path, found)
   const { end, isRoots } = followWay(path)

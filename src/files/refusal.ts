@@ -20,7 +20,7 @@ const tooManyFiles: FailureText = {
   remedy: 'raise the limit on open files (ulimit -n)',
 }
 /** What a system call or SQLite can say about a disk. */
-const troubles: Readonly<Record<string, FailureText>> = {
+const diskFailures: Readonly<Record<string, FailureText>> = {
   EDQUOT: { reason: 'the quota of this account is used up', remedy: 'make room, or raise the quota' },
   EFBIG: { reason: 'the file would exceed the limit on file sizes', remedy: 'raise that limit (ulimit -f)' },
   EIO: failedDisk,
@@ -40,8 +40,8 @@ const troubles: Readonly<Record<string, FailureText>> = {
 }
 
 /** What a code of the system or of SQLite says about a disk, and what to do; undefined for other codes. */
-export function findTrouble(code: string): FailureText | undefined {
-  return troubles[code]
+export function findDiskFailure(code: string): FailureText | undefined {
+  return diskFailures[code]
 }
 
 /** What else a system call can say about a path, or about the process. */
@@ -67,7 +67,7 @@ export function describeSystemError(error: Error): string {
   const code = systemCode(error) ?? ''
   const what = 'path' in error && typeof error.path === 'string' ? `use "${error.path}"` : 'go on'
   const call = 'syscall' in error && typeof error.syscall === 'string' ? `${error.syscall}: ` : ''
-  const { reason, remedy } = findTrouble(code) ??
+  const { reason, remedy } = findDiskFailure(code) ??
     faults[code] ?? {
       reason: 'the system refused a call',
       remedy: 'see what the system says about it (dmesg), and try again',
@@ -93,7 +93,7 @@ export function refused(path: string, reason: string, found: Stats | undefined, 
 export async function throwExplained(error: unknown, files: FileSystem): Promise<never> {
   if (!(error instanceof Error && 'path' in error && typeof error.path === 'string')) throw error
   const code = systemCode(error) ?? ''
-  if (findTrouble(code) !== undefined)
+  if (findDiskFailure(code) !== undefined)
     throw new FolderRefusedError(describeSystemError(error), { cause: error })
   if (!isDenial(code)) throw error
   const { path, found } = await findInTheWay(error.path, files)

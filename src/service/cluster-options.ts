@@ -71,9 +71,17 @@ export const clusterOptionSpecs = {
 } satisfies Record<string, OptionSpec>
 
 /** The flags that name a cluster, for commands that work on one. */
-export const clusterFlags = (
-  Object.keys(clusterOptionSpecs) as readonly (keyof typeof clusterOptionSpecs)[]
-).filter((name) => name !== 'maxStalenessSeconds')
+export const clusterFlags = [
+  'etcd',
+  'etcdPrefix',
+  'etcdCa',
+  'etcdCert',
+  'etcdKey',
+  'etcdUser',
+  'etcdPasswordFile',
+  'etcdKeyFile',
+  'etcdPlain',
+] as const satisfies readonly (keyof typeof clusterOptionSpecs)[]
 
 /** With commas between them. @returns Without a slash at the end. */
 function parseUrls(text: string): string[] {

@@ -98,7 +98,7 @@ describe('connbook import beside a server', () => {
     assert.deepEqual([refused.code, refused.stdout, refused.stderr.split('\n').length], [75, '', 3])
     assert.match(
       refused.stderr,
-      /\nIf a server has the folder, send it the file with --server URL in place of --data; /,
+      /\nIf a server has the folder, send it the file: in place of --data, give --server its URL or unix:PATH/,
     )
     const { Authorization } = await getToken(server.url, client)
     const environment = { HOME: home, CONNBOOK_TOKEN: Authorization.replace('Bearer ', '') }

@@ -1,12 +1,12 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { ActivityEntry } from '../../src/console/activity-entry.ts'
+import type { HistoryEntry } from '../../src/console/history-entry.ts'
 import { stateBefore } from '../../src/console/put-back.ts'
 
 const present = { id: 1, name: 'b', hostname: 'h', port: 23, username: 'u', labels: { env: 'prod' } }
 const at = (seconds: number) => `2026-01-01T00:00:0${seconds}.000Z`
-const entry = (seconds: number, event: string, more: Partial<ActivityEntry>): ActivityEntry => ({
+const entry = (seconds: number, event: string, more: Partial<HistoryEntry>): HistoryEntry => ({
   time: at(seconds),
   event: `configuration_${event}`,
   id: 1,

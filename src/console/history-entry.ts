@@ -2,7 +2,7 @@ import { textsOf, type Version } from './changes.ts'
 import { recordCount } from './figure-text.ts'
 
 /** A change of one record, or of many that are only counted, as the API sends it. */
-export interface ActivityEntry {
+export interface HistoryEntry {
   readonly time: string
   readonly event: string
   readonly by?: string
@@ -44,26 +44,26 @@ const verbs: Readonly<Record<string, string>> = {
 }
 
 /** What somebody did, in words; an event that is not known keeps its name. */
-export function verbOf({ event }: ActivityEntry): string {
+export function verbOf({ event }: HistoryEntry): string {
   return verbs[event] ?? event
 }
 
 /** The same without the record. */
-export function actOf(entry: ActivityEntry): string {
+export function actOf(entry: HistoryEntry): string {
   return verbOf(entry).replace(/ it$/, '')
 }
 
 /** Whether it is about many records that are only counted. */
-export function isCounted({ event }: ActivityEntry): boolean {
+export function isCounted({ event }: HistoryEntry): boolean {
   return event.startsWith('configurations_')
 }
 
-export function isDeletion({ event }: ActivityEntry): boolean {
+export function isDeletion({ event }: HistoryEntry): boolean {
   return event === 'configuration_deleted'
 }
 
 /** What was done to records that are only counted. */
-export function countedText({ event, added = 0, modified = 0, removed = 0, query }: ActivityEntry): string {
+export function countedText({ event, added = 0, modified = 0, removed = 0, query }: HistoryEntry): string {
   const kept = query === undefined || query === 'all=1' ? '' : ` (${query})`
   if (event === 'configurations_removed') return `deleted ${recordCount(removed)}${kept}`
   if (event === 'configurations_changed') return `changed ${recordCount(modified)}${kept}`
@@ -71,12 +71,12 @@ export function countedText({ event, added = 0, modified = 0, removed = 0, query
 }
 
 /** The name that the record of an entry had after it. */
-export function nameAfter({ name = '', changed }: ActivityEntry): string {
+export function nameAfter({ name = '', changed }: HistoryEntry): string {
   return String(changed?.name?.after ?? name)
 }
 
 /** The deletions after which a record got the same name again. @param entries Newest first, without a gap. */
-export function namesTakenAgain(entries: readonly ActivityEntry[]): ReadonlySet<ActivityEntry> {
+export function namesTakenAgain(entries: readonly HistoryEntry[]): ReadonlySet<HistoryEntry> {
   const isTaken = new Map<string, boolean>()
   const say = (name: string, taken: boolean) => {
     if (!isTaken.has(name)) isTaken.set(name, taken)
@@ -96,7 +96,7 @@ export function namesTakenAgain(entries: readonly ActivityEntry[]): ReadonlySet<
 }
 
 /** The fields that a change gave, took or replaced. */
-export function changesBetween({ event, changed, record }: ActivityEntry): readonly FieldChange[] {
+export function changesBetween({ event, changed, record }: HistoryEntry): readonly FieldChange[] {
   if (changed !== undefined) return fieldChanges(changed)
   const isGone = event === 'configuration_deleted'
   return Array.from(record === undefined ? [] : textsOf(record), ([field, text]) => ({
@@ -116,7 +116,7 @@ export function fieldChanges(changed: ChangedMembers): readonly FieldChange[] {
 }
 
 /** What has become of the record that once had a name. */
-export type Fate = { readonly deleted: ActivityEntry } | { readonly renamed: string }
+export type Fate = { readonly deleted: HistoryEntry } | { readonly renamed: string }
 
 /**
  * Finds it in the record's history.
@@ -124,7 +124,7 @@ export type Fate = { readonly deleted: ActivityEntry } | { readonly renamed: str
  * @param history Newest first, of the last record that had the name.
  * @returns Undefined if the history does not say.
  */
-export function fateOf(history: readonly ActivityEntry[]): Fate | undefined {
+export function fateOf(history: readonly HistoryEntry[]): Fate | undefined {
   const [newest] = history
   if (newest?.event === 'configuration_deleted') return { deleted: newest }
   const name = history.find(({ changed }) => changed?.name !== undefined)?.changed?.name?.after

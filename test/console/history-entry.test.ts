@@ -1,7 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { changesBetween, fateOf, verbOf } from '../../src/console/activity-entry.ts'
+import { changesBetween, fateOf, verbOf } from '../../src/console/history-entry.ts'
 
 const record = { id: 1, name: 'a', hostname: 'h', port: 22, username: 'u', labels: { env: '' } }
 const fields = [
