@@ -19,6 +19,8 @@ import { showsNames } from './support/shows-names.ts'
 const HEADER = 'name,hostname,port,username\n'
 const HOSTILE = '<b>x</b>\u202etxt'
 const VIEW = '/console/?view=exchange'
+/** 400 for a file with faults, 503 where a choice breaks off a check: then the page sends the next one again. */
+const REFUSED_CHECKS = [400, 503]
 
 const file = (text: string | Buffer, name = 'hosts.csv') => ({
   name,
@@ -33,7 +35,7 @@ const importNow = (page: Page) => page.getByRole('button', { name: 'Import', exa
 describe('the import', { skip: noChromium }, () => {
   it('shows each fault with its line; then the dry run, the import and the list', async (t) => {
     const server = await startConsoleServer(t, { records: 2 })
-    const page = await openConsole(t, { server, path: VIEW, expected: { statuses: [400] } })
+    const page = await openConsole(t, { server, path: VIEW, expected: { statuses: REFUSED_CHECKS } })
     await logIn(page, admin.username, admin.password)
     await choose(page, `${HEADER}"${HOSTILE}",h,ssh,u\n,h2,70000,u\n`)
     const table = page.getByRole('region', { name: 'Errors in the file' })
@@ -81,7 +83,7 @@ describe('the import', { skip: noChromium }, () => {
 
   it('takes pasted text by keyboard alone; replace asks, and Escape keeps all', async (t) => {
     const server = await startConsoleServer(t, { records: 2 })
-    const page = await openConsole(t, { server, path: VIEW, expected: { statuses: [400] } })
+    const page = await openConsole(t, { server, path: VIEW, expected: { statuses: REFUSED_CHECKS } })
     await logIn(page, admin.username, admin.password)
     await page.locator('#import-text').focus()
     await page.keyboard.insertText('Host web1\n  HostName h.example.net\n  User deploy\n')
@@ -119,7 +121,7 @@ describe('the import', { skip: noChromium }, () => {
 
   it('takes a username, and what to leave out, for the formats that have them; shows what was left out', async (t) => {
     const server = await startConsoleServer(t, { records: 1 })
-    const page = await openConsole(t, { server, path: VIEW, expected: { statuses: [400] } })
+    const page = await openConsole(t, { server, path: VIEW, expected: { statuses: REFUSED_CHECKS } })
     await logIn(page, admin.username, admin.password)
     const username = page.getByLabel('Username where there is none')
     const skip = page.getByLabel('Leave out what cannot be kept')
@@ -147,8 +149,7 @@ describe('the import', { skip: noChromium }, () => {
 
   it('shows what becomes of each column, and takes another choice, by keyboard alone', async (t) => {
     const server = await startConsoleServer(t, { records: 1 })
-    // 503 where a choice breaks off the check before it.
-    const page = await openConsole(t, { server, path: VIEW, expected: { statuses: [400, 503] } })
+    const page = await openConsole(t, { server, path: VIEW, expected: { statuses: REFUSED_CHECKS } })
     await logIn(page, admin.username, admin.password)
     const rows = [
       'Host Name;IP;Rack;Root Password;Größe;<b>',
