@@ -48,7 +48,9 @@ describe('the activity in the console', { skip: noChromium }, () => {
     await assertAccessible(page)
     // Who may only read may look, and no more.
     await page.getByRole('link', { name: 'Deleted', exact: true }).click()
-    await page.getByText('port: 2222').waitFor()
+    // The other list has this text, too.
+    await entries(page).nth(1).waitFor({ state: 'detached' })
+    await entries(page).getByText('port: 2222').waitFor()
     assert.deepEqual(await acts(page), ['script (a client) deleted web1'])
     assert.equal(await page.getByRole('button', { name: 'Put back' }).count(), 0)
     await page.getByRole('link', { name: 'web1' }).click()
@@ -116,6 +118,7 @@ describe('the activity in the console', { skip: noChromium }, () => {
     await logIn(page, admin.username, admin.password)
     await page.getByRole('link', { name: 'Activity' }).click()
     await page.getByRole('link', { name: 'Deleted', exact: true }).click()
+    await entries(page).nth(2).waitFor({ state: 'detached' })
     await waitForEntries(page, 2)
     const back = (name: string) =>
       entries(page)
