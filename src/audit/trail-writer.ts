@@ -40,7 +40,7 @@ export class TrailWriter {
     this.#log = log
   }
 
-  /** Lets a line wait for the next write. @returns False if there is no room for it, or the writer is closed. */
+  /** Queues a line for the next write. @returns False if the queue is full, or the writer is closed. */
   add(line: WaitingLine): boolean {
     // A request that was cut off may end after another process has taken the folder.
     if (this.#isClosed) return false

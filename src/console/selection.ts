@@ -74,7 +74,7 @@ export class Selection {
     for (const id of this.#ids) if (!ids.has(id)) this.#ids.delete(id)
   }
 
-  /** After another search, "all that the search keeps" is no longer selected; records selected one by one still are. */
+  /** Another search unselects "all that the search keeps"; records that were selected one by one stay selected. */
   showSearch(search: Search): void {
     if (this.#search !== undefined && queryOf(this.#search) !== queryOf(search)) this.#search = undefined
   }

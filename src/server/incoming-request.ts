@@ -203,7 +203,7 @@ export function createRequestIds(): (header: string | readonly string[] | undefi
 interface GoneSignal {
   /** Aborted when the connection closes. */
   readonly signal: AbortSignal
-  /** Call it when the connection is no longer read, so that its end would not be seen: from now on it is probed. */
+  /** Begins to probe the connection. Needed once nothing reads from it: its end would go unnoticed. */
   probe(): void
 }
 
