@@ -8,11 +8,19 @@ export interface Book {
   readonly names: readonly string[]
 }
 
-/** What an ssh_config says of a record's hops: as the label has them, if all that are records are in the file. */
+/** ssh takes any other hop for something else. */
+const SSH_HOP = /^(?:\w[\w.-]*@)?(?:\w[\w.-]*|\[[\da-f:.]+\])(?::\d+)?$/i
+
+/**
+ * What an ssh_config says of a record's hops: as the label has them, if ssh can read them, and all that are records are in
+ * the file.
+ */
 export function jumpInFile(record: Configuration, { records, names }: Book): string | undefined {
   const value = labelOf(record.labels, 'ssh.proxyjump')
-  const isInFile = hopsOf(record, records).every(({ hop }) => hop === undefined || names.includes(hop.name))
-  return value === undefined || isInFile ? value : writtenHops(record, records).join()
+  const isKept = hopsOf(record, records).every(
+    ({ text, hop }) => SSH_HOP.test(text) && (hop === undefined || names.includes(hop.name)),
+  )
+  return value === undefined || isKept ? value : writtenHops(record, records).join()
 }
 
 /** The hops of a record's label, each with the record that it names. */

@@ -5,6 +5,7 @@ import * as fc from 'fast-check'
 import { InvalidInputError } from '../../src/errors.ts'
 import { scopeFor } from '../../src/http/scope.ts'
 import { parseAccountPatch, parseNewAccount } from '../../src/resources/account-body.ts'
+import { parseGrants } from '../../src/store/grants.ts'
 import { holdLaterFor } from '../support/properties/hold-property.ts'
 
 const kind = fc.constantFrom('user' as const, 'client' as const)
@@ -26,6 +27,7 @@ const value = fc.oneof(
     1,
   ),
   fc.constantFrom('a good password', 'sixteen characters', ' blank', 'two\nlines', '\ud800 not well formed'),
+  fc.constantFrom<unknown>(['read'], ['write?prefix=db-', 'read', 'read'], [], ['admin'], ['read?prefix=']),
   fc.jsonValue({ maxDepth: 1 }),
 )
 const member = fc.oneof(
@@ -66,11 +68,13 @@ describe('bodies of accounts', () => {
         for (const field of result.fields) assert.ok(known.includes(field), field)
         return
       }
-      const { name, scope, secret } = result.parsed
-      const allowed = ['name', 'kind', 'scope', secretOf[of]]
+      const { name, scope, grants, secret } = result.parsed
+      const allowed = ['name', 'kind', 'scope', 'grants', secretOf[of]]
       for (const field of Object.keys(sent)) assert.ok(allowed.includes(field), field)
       assert.equal(name, sent.name)
       assert.equal(scope, scopeFor((sent.scope ?? 'write') as 'write'))
+      assert.deepEqual(grants, sent.grants === undefined ? undefined : parseGrants(sent.grants))
+      assert.ok(grants === undefined || scope !== scopeFor('admin'))
       const chosen = sent[secretOf[of]]
       assert.deepEqual(secret, chosen === undefined ? 'made' : { chosen })
       if (of === 'user') assert.notEqual(secret, 'made')
@@ -84,12 +88,20 @@ describe('bodies of accounts', () => {
         for (const field of result.fields) assert.ok(Object.keys(sent).includes(field), field)
         return
       }
-      const allowed = ['name', 'kind', 'scope', secretOf[of], ...(of === 'client' ? ['rotate'] : [])]
+      const allowed = [
+        'name',
+        'kind',
+        'scope',
+        'grants',
+        secretOf[of],
+        ...(of === 'client' ? ['rotate'] : []),
+      ]
       for (const field of Object.keys(sent)) assert.ok(allowed.includes(field), field)
       assert.ok(sent.name === undefined || sent.name === 'eve')
       assert.ok(sent.kind === undefined || sent.kind === of)
-      const { scope, secret } = result.parsed
+      const { scope, grants, secret } = result.parsed
       assert.equal(scope, sent.scope === undefined ? undefined : scopeFor(sent.scope as 'read'))
+      assert.deepEqual(grants, sent.grants == null ? sent.grants : parseGrants(sent.grants))
       const chosen = sent[secretOf[of]]
       assert.deepEqual(secret, sent.rotate === true ? 'made' : chosen === undefined ? undefined : { chosen })
     })

@@ -6,8 +6,11 @@ export interface Random {
   pick<T>(items: readonly T[]): T
 }
 
-/** @param seed From an earlier run, to repeat it; else a new one. */
-export function createRandom(seed = Number(process.env.CONNBOOK_TEST_SEED ?? Date.now() % 2 ** 31)): Random {
+/** A gate must judge the same commit alike each time. The faults tier takes a new seed for each run. */
+const SEED_OF_GATE = 1
+
+/** @param seed From an earlier run, to repeat it. */
+export function createRandom(seed = Number(process.env.CONNBOOK_TEST_SEED ?? SEED_OF_GATE)): Random {
   // Mulberry32: small, and good enough to choose test cases with.
   let state = seed
   const next = () => {
