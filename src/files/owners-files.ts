@@ -79,12 +79,12 @@ function missingFiles(missing: string, above: FileSystem): FileSystem {
 function findFiles(path: string): FileSystem | undefined {
   const nearest = openNearest(path)
   if (nearest.path === path) return nearestFiles(nearest)
-  fs.closeSync(nearest.fd)
+  closeNearest(nearest)
   return undefined
 }
 
 function nearestFiles(nearest: Nearest): FileSystem {
-  const { fd, anchor } = nearest
+  const { anchor } = nearest
   let isAnchored = false
   try {
     const owner = findOwner(nearest)
@@ -93,7 +93,16 @@ function nearestFiles(nearest: Nearest): FileSystem {
     isAnchored = anchor !== undefined
     return ownersFiles(nearest, owner)
   } finally {
-    if (!isAnchored) fs.closeSync(fd)
+    if (!isAnchored) closeNearest(nearest)
+  }
+}
+
+/** @throws the system's error with the `path`, which Node does not give it. */
+function closeNearest({ path, fd }: Nearest): void {
+  try {
+    fs.closeSync(fd)
+  } catch (error) {
+    throw Object.assign(error as object, { path })
   }
 }
 

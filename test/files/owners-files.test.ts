@@ -1,6 +1,6 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { constants } from 'node:fs'
+import fs, { constants } from 'node:fs'
 import {
   chmod,
   chown,
@@ -46,6 +46,19 @@ const skip = process.getuid?.() === 0 ? false : 'only root can work for another 
 describe('the files of a folder', () => {
   it('are reached as usual by any account but root, and by root in a folder of root', async (t) => {
     assert.equal(filesOf(await temporaryFolder(t)), realFileSystem)
+  })
+})
+
+describe('the files of a folder of root, for root', { skip }, () => {
+  it('are not reached, and the error names the folder, if the disk fails as it is closed', async (t) => {
+    const folder = await temporaryFolder(t)
+    const { closeSync } = fs
+    const close = (fd: number) => {
+      closeSync(fd)
+      throw Object.assign(new Error('EIO: i/o error, close'), { code: 'EIO', syscall: 'close' })
+    }
+    t.mock.method(fs, 'closeSync', close, { times: 1 })
+    assert.throws(() => filesOf(folder), { code: 'EIO', path: folder })
   })
 })
 
