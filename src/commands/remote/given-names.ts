@@ -33,19 +33,21 @@ export function areSeveral(operands: readonly string[]): boolean {
 }
 
 /**
- * The names that operands give, where `-` stands for those on standard input.
+ * The names that operands give, where `-` stands for those on standard input. Says so if there are none.
  *
  * @throws {UsageError} for an empty name, a second `-`, and input that is too long or not UTF-8.
  */
 export async function readNames(
   operands: readonly string[],
-  context: Pick<CommandContext, 'input'>,
+  context: Pick<CommandContext, 'input' | 'screen'>,
 ): Promise<string[]> {
   if (operands.includes('')) throw new UsageError('The name of a record cannot be empty; nothing has changed')
   const at = operands.indexOf('-')
   if (at === -1) return [...operands]
   if (operands.includes('-', at + 1)) throw new UsageError('Give "-" once; nothing has changed')
-  return operands.toSpliced(at, 1, ...(await readInputNames(context)))
+  const names = operands.toSpliced(at, 1, ...(await readInputNames(context)))
+  if (names.length === 0) context.screen.write('Standard input has no names; nothing was done\n')
+  return names
 }
 
 /** A name a line; blank lines, and a CR at the end of a line, are left out. */

@@ -71,7 +71,13 @@ describe('commands that take names', () => {
     assert.equal((await run(['ls', '--port', '9', '--names'])).stdout, 'web2\na b\n')
     assert.equal((await run(['rm', '-'], { input: 'é\r\nweb1' })).code, 0)
     assert.deepEqual(namesIn(await ask('GET', '/configurations/')), ['web2', 'db1', 'a b'])
-    assert.deepEqual(await run(['rm', '-'], { input: '\n' }), { code: 0, stdout: '', stderr: '' })
+    const stderr = 'Standard input has no names; nothing was done\n'
+    for (const words of [
+      ['get', '-'],
+      ['set', '-', '--port', '1'],
+      ['rm', '-'],
+    ])
+      assert.deepEqual(await run(words, { input: '\n' }), { code: 0, stdout: '', stderr })
   })
 
   it('do nothing for a list that cannot be read', async (t) => {
