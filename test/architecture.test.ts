@@ -295,6 +295,13 @@ describe('the tests', async () => {
     )
   })
 
+  it('try random input with the seed of the run', async () => {
+    for (const path of paths) {
+      const text = await readFile(join(root, path), 'utf8')
+      assert.ok(!/\bfc\.assert\(/.test(text) || /\bseed\b/.test(text), path)
+    }
+  })
+
   it('run by the names of their files alone', async () => {
     const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
     const globOf = (tier: string) => /"(test\/[^"]+)"$/.exec(scripts[`test:${tier}`])?.[1] ?? ''

@@ -11,6 +11,7 @@ import {
   socketUnit,
 } from '../../src/commands/systemd-units.ts'
 import { UsageError } from '../../src/errors.ts'
+import { holdFor } from '../support/properties/hold-property.ts'
 import { codePoint } from '../support/properties/texts.ts'
 import { parse, service, valuesOf, wordsOf } from './unit-text.ts'
 
@@ -167,17 +168,19 @@ describe('the unit of the socket', () => {
 })
 
 describe('quoteCommandLine', () => {
-  it('quotes every word so that systemd reads it unchanged', () => {
+  it('quotes every word so that systemd reads it unchanged', (t) => {
     const word = fc.oneof(
       fc.string({ unit: fc.constantFrom(...'ab $%"\'\\;=/{}é😀'), maxLength: 12 }),
       fc.string({ unit: codePoint, maxLength: 12 }).map((text) => text.replace(/\p{Cc}/gu, '')),
     )
-    void fc.assert(
-      fc.property(fc.array(word), (args) => {
+    holdFor(
+      t,
+      fc.array(word),
+      (args) => {
         const words = ['/bin/a', ...args.map((arg) => `--data=${arg}`)]
         assert.deepEqual(wordsOf(quoteCommandLine(words)), words)
-      }),
-      { numRuns: 2_000 },
+      },
+      2_000,
     )
   })
 })

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { splitHidden } from '../../src/console/hidden-characters.ts'
+import { holdFor } from '../support/properties/hold-property.ts'
 import { codePoint } from '../support/properties/texts.ts'
 
 const shownAs = (text: string) => splitHidden(text).map((segment) => segment.mark ?? segment.text)
@@ -51,16 +52,14 @@ describe('hidden characters', () => {
       assert.deepEqual(shownAs(text), text === '' ? [] : [text])
   })
 
-  it('are marked without losing a character of the text', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: codePoint }), (text) => {
-        assert.equal(
-          splitHidden(text)
-            .map((segment) => segment.text)
-            .join(''),
-          text,
-        )
-      }),
-    )
+  it('are marked without losing a character of the text', (t) => {
+    holdFor(t, fc.string({ unit: codePoint }), (text) => {
+      assert.equal(
+        splitHidden(text)
+          .map((segment) => segment.text)
+          .join(''),
+        text,
+      )
+    })
   })
 })

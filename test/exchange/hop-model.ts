@@ -9,7 +9,13 @@ export interface Book {
 }
 
 /** ssh takes any other hop for something else. */
-const SSH_HOP = /^(?:\w[\w.-]*@)?(?:\w[\w.-]*|\[[\da-f:.]+\])(?::\d+)?$/i
+const SSH_HOP = /^(?:\w[\w.-]*@)?(?:\w[\w.-]*|\[[\da-f:.]+\])(?::(?<port>[1-9]\d*))?$/i
+const PORT_MAX = 65_535
+
+function isSshHop(text: string): boolean {
+  const hop = SSH_HOP.exec(text)
+  return hop !== null && Number(hop.groups?.port ?? 1) <= PORT_MAX
+}
 
 /**
  * What an ssh_config says of a record's hops: as the label has them, if ssh can read them, and all that are records are in
@@ -18,7 +24,7 @@ const SSH_HOP = /^(?:\w[\w.-]*@)?(?:\w[\w.-]*|\[[\da-f:.]+\])(?::\d+)?$/i
 export function jumpInFile(record: Configuration, { records, names }: Book): string | undefined {
   const value = labelOf(record.labels, 'ssh.proxyjump')
   const isKept = hopsOf(record, records).every(
-    ({ text, hop }) => SSH_HOP.test(text) && (hop === undefined || names.includes(hop.name)),
+    ({ text, hop }) => isSshHop(text) && (hop === undefined || names.includes(hop.name)),
   )
   return value === undefined || isKept ? value : writtenHops(record, records).join()
 }

@@ -78,6 +78,8 @@ export const meaningful = [
   'a,b',
   'a;b',
   'a:22',
+  'a:0',
+  'a:65536',
   'a:b',
   '::1',
   'fe80::1',

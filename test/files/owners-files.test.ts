@@ -60,6 +60,17 @@ describe('the files of a folder of root, for root', { skip }, () => {
     t.mock.method(fs, 'closeSync', close, { times: 1 })
     assert.throws(() => filesOf(folder), { code: 'EIO', path: folder })
   })
+
+  it('are not reached, and the error names the folder, if the disk fails as it is looked at', async (t) => {
+    const folder = await temporaryFolder(t)
+    const look = () => {
+      throw Object.assign(new Error('EIO: i/o error, fstat'), { code: 'EIO', syscall: 'fstat' })
+    }
+    t.mock.method(fs, 'fstatSync', look, { times: 1 })
+    const close = t.mock.method(fs, 'closeSync')
+    assert.throws(() => filesOf(folder), { code: 'EIO', path: folder })
+    assert.equal(close.mock.callCount(), 1)
+  })
 })
 
 describe('the files of a folder of another account, for root', { skip }, () => {

@@ -8,6 +8,7 @@ import fc from 'fast-check'
 import { Connections } from '../../src/server/connections.ts'
 import { IncomingRequest } from '../../src/server/incoming-request.ts'
 import { makeCertificate } from '../support/certificate.ts'
+import { holdFor } from '../support/properties/hold-property.ts'
 
 const MAX = 3
 
@@ -88,13 +89,15 @@ describe('open connections', () => {
     for (const connection of [...sockets.keys()]) connection.destroy()
   })
 
-  it('give way in the right order after any sequence of actions', () => {
+  it('give way in the right order after any sequence of actions', (t) => {
     const actions = fc.array(
       fc.record({ act: fc.constantFrom('add', 'add', 'touch', 'trust', 'end'), which: fc.nat(3) }),
       { maxLength: 60 },
     )
-    fc.assert(
-      fc.property(actions, (some) => {
+    holdFor(
+      t,
+      actions,
+      (some) => {
         const sockets: Socket[] = []
         const gaveWay: Socket[] = []
         const connections = new Connections(MAX, ({ socket }) => gaveWay.push(socket))
@@ -133,8 +136,8 @@ describe('open connections', () => {
           gaveWay.map((socket) => sockets.indexOf(socket)),
           expected.map((socket) => sockets.indexOf(socket)),
         )
-      }),
-      { numRuns: 2_000 },
+      },
+      2_000,
     )
   })
 

@@ -7,7 +7,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { temporaryFolder } from './temporary-folder.ts'
 
 const files = {
-  'good.test.mjs': `import { it } from 'node:test'; it('holds', () => {})`,
+  'good.test.mjs': `import { it } from 'node:test'; it('gets ' + process.env.CONNBOOK_TEST_SEED, () => {})`,
   'bad.test.mjs': `import { it } from 'node:test'; it('does not hold', () => { throw new Error('as it must') })`,
 }
 
@@ -41,9 +41,12 @@ describe('test files run one at a time', () => {
   })
 
   it('get a new seed in each run', async (t) => {
-    const seeds = [await run(t, ['good.test']), await run(t, ['good.test'])].map(
-      ({ stdout }) => /^Running 1 files, seed (\d+):$/m.exec(stdout)?.[1] ?? assert.fail(stdout),
-    )
+    const seeds: string[] = []
+    for (const { stdout } of [await run(t, ['good.test']), await run(t, ['good.test'])]) {
+      const [, seed = ''] = /^Running 1 files, seed (\d+):$/m.exec(stdout) ?? []
+      assert.match(stdout, new RegExp(`^✔ gets ${seed} `, 'm'))
+      seeds.push(seed)
+    }
     assert.notEqual(seeds[0], seeds[1])
   })
 

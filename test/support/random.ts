@@ -6,7 +6,7 @@ export interface Random {
   pick<T>(items: readonly T[]): T
 }
 
-/** A gate must judge the same commit alike each time. The faults tier takes a new seed for each run. */
+/** A gate must judge the same commit alike each time. `npm run test:faults` takes a new seed for each run. */
 const SEED_OF_GATE = 1
 
 /** @param seed From an earlier run, to repeat it. */

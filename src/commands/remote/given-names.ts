@@ -33,7 +33,7 @@ export function areSeveral(operands: readonly string[]): boolean {
 }
 
 /**
- * The names that operands give, where `-` stands for those on standard input. Says so if there are none.
+ * The names that operands give, where `-` stands for those on standard input. Says so if that makes none at all.
  *
  * @throws {UsageError} for an empty name, a second `-`, and input that is too long or not UTF-8.
  */

@@ -71,6 +71,7 @@ describe('commands that take names', () => {
     assert.equal((await run(['ls', '--port', '9', '--names'])).stdout, 'web2\na b\n')
     assert.equal((await run(['rm', '-'], { input: 'é\r\nweb1' })).code, 0)
     assert.deepEqual(namesIn(await ask('GET', '/configurations/')), ['web2', 'db1', 'a b'])
+    assert.equal((await run(['get', 'db1', '-', '--field', 'name'], { input: '\n' })).stdout, 'db1\n')
     const stderr = 'Standard input has no names; nothing was done\n'
     for (const words of [
       ['get', '-'],

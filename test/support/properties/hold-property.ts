@@ -21,12 +21,13 @@ export function holdFor<Value>(
   t: TestContext,
   values: fc.Arbitrary<Value>,
   predicate: (value: Value) => void,
+  cases = CASES,
 ): void {
   const property = fc.property(values, (value) => {
     predicate(value)
     assertPrototypesUntouched()
   })
-  void fc.assert(property, { seed: showSeed(t), numRuns: CASES })
+  void fc.assert(property, { seed: showSeed(t), numRuns: cases })
 }
 
 /** The same for slow properties. */
