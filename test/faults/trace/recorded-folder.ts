@@ -24,10 +24,10 @@ export interface RecordedFolder {
   readonly records: readonly ShownRecord[]
 }
 
-/** A data folder that does not exist yet, nor does the one around it. */
+/** A data folder that does not exist yet. */
 export async function absentFolder(t: TestContext): Promise<RecordedFolder> {
   const root = await realpath(await temporaryFolder(t))
-  return { root, data: join(root, 'new', 'data'), records: [] }
+  return { root, data: join(root, 'data'), records: [] }
 }
 
 /** A data folder in use, without records. */
