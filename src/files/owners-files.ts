@@ -116,27 +116,18 @@ function findOwner({ path, fd, found, anchor }: Nearest): SystemAccount | undefi
   return { uid: ROOT, gid: ROOT }
 }
 
-/** @throws the system's error, with the `path`, if even the root folder cannot be opened, or an open one looked at. */
+/** One that cannot be looked at counts as missing, so that the next call looks again. */
 function openNearest(path: string): Nearest {
-  const fd = openFolder(path)
-  if (fd === undefined) return openNearest(dirname(path))
+  let fd: number | undefined
   try {
+    fd = fs.openSync(path, O_RDONLY | O_DIRECTORY)
     const found = fs.fstatSync(fd)
     const anchor = `/proc/self/fd/${fd}/`
     return { path, fd, found, anchor: fs.existsSync(anchor) ? anchor : undefined }
   } catch (error) {
-    fs.closeSync(fd)
-    throw Object.assign(error as object, { path })
-  }
-}
-
-/** Undefined if it cannot be opened; then one above it may be. */
-function openFolder(path: string): number | undefined {
-  try {
-    return fs.openSync(path, O_RDONLY | O_DIRECTORY)
-  } catch (error) {
+    if (fd !== undefined) fs.closeSync(fd)
     if (path === dirname(path)) throw error
-    return undefined
+    return openNearest(dirname(path))
   }
 }
 
