@@ -136,6 +136,16 @@ describe('an ssh-config export with hops that are records', () => {
     assert.deepEqual(Object.keys(obstacles), ['lost'])
   })
 
+  it('writes a hop out that is in the file, but that ssh takes for something else', async () => {
+    for (const name of ['日本', 'a:0', 'a:65536', '#a']) {
+      const { text, names } = await exported(
+        'ssh-config',
+        recordsOf([through('web', name), { ...bastion, name }]),
+      )
+      assert.deepEqual([names, jumpOf(text)], [['web', name], 'jump@192.0.2.1:2222'])
+    }
+  })
+
   it('refuses a hop whose host is the name of another record in the file', async () => {
     const records = [
       through('web', 'gate'),
