@@ -104,8 +104,9 @@ class RecordEdit {
     this.#present = new PresentRecord(app.api, configuration.name)
     this.#form = new RecordForm(configuration, suggestedBy(app))
     this.#dialog = openFormDialog(app, 'Edit a record', this.#form, (values) => this.#change(values))
-    this.#present.read().then(
-      (now) => this.#showPresent(now.configuration),
+    const reading = this.#present.read()
+    reading.then(
+      (now) => this.#present.isLatest(reading) && this.#showPresent(now.configuration),
       () => {},
     )
     this.#dialog.dom.addEventListener('close', this.#listen(configuration.id))
@@ -136,8 +137,9 @@ class RecordEdit {
   async #change(values: FormValues, wasLate = false): Promise<readonly Child[] | undefined> {
     try {
       const now = await this.#present.read()
-      if (wasLate || !isSame(this.#seen, now.configuration))
-        return await this.#decide(values, now.configuration)
+      const isUnseen = wasLate || !isSame(this.#seen, now.configuration)
+      // Two who made the same change need not choose.
+      if (isUnseen && !isSame(values, now.configuration)) return await this.#decide(values, now.configuration)
       return await this.#send(values, now)
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
@@ -154,7 +156,10 @@ class RecordEdit {
     { configuration: now, tag }: Tagged,
   ): Promise<readonly Child[] | undefined> {
     const patch = changesIn(values, now)
-    if (Object.keys(patch).length === 0) return ['Nothing has changed']
+    if (Object.keys(patch).length === 0) {
+      this.#saved(now)
+      return ['Nothing has changed']
+    }
     if (patch.name !== undefined && !(await this.#mayRename(now.name))) return undefined
     const answer = await this.#app.api.call(configurationPath(now.name), {
       method: 'PATCH',
@@ -212,6 +217,11 @@ class PresentRecord {
       if (this.#reading === reading) this.#reading = undefined
     })
     return reading
+  }
+
+  /** Whether it has not been forgotten since. */
+  isLatest(reading: Promise<Tagged>): boolean {
+    return reading === this.#reading
   }
 
   /** Has it read again: it has changed, and perhaps has another name. */

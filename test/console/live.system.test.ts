@@ -252,7 +252,7 @@ describe('two people who change one record', { skip: noChromium }, () => {
     await editRecord(page, 'a')
     await server.api('PATCH', '/configurations/a', { body: { username: 'theirs' } })
     await fact('theirs').waitFor()
-    assert.equal(await username.inputValue(), 'theirs')
+    await eventually('the form shows it', async () => (await username.inputValue()) === 'theirs')
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
 
@@ -305,10 +305,64 @@ describe('two people who change one record', { skip: noChromium }, () => {
     assert.deepEqual([record?.username, record?.port], ['mine', 7])
   })
 
-  it('are asked once about a delete, and at once about a record that went between two answers', async (t) => {
+  it('keep a change that came while the form was still reading the record', async (t) => {
     const server = await startConsoleServer(t, { records: [draft('a')] })
-    const page = await openConsole(t, { server, expected: { statuses: [404, 412] } })
+    const page = await openConsole(t, { server, path: '/console/?record=a' })
+    // The page reads the record once, and again when the stream begins: in between, only the form reads it.
+    const stream = Promise.withResolvers<void>()
+    await page.route('**/v1/events*', async (route) => {
+      await stream.promise
+      await route.continue()
+    })
+    await logIn(page, admin.username, admin.password)
+    await page.getByRole('button', { name: 'Edit', exact: true }).waitFor()
+    const [isRead, mayCome] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    await page.route(
+      '**/configurations/a',
+      async (route) => {
+        const response = await route.fetch()
+        isRead.resolve()
+        await mayCome.promise
+        await route.fulfill({ response })
+      },
+      { times: 1 },
+    )
+    const asked = page.waitForRequest('**/configurations/a')
+    await page.keyboard.press('e')
+    await isRead.promise
+    await server.api('PATCH', '/configurations/a', { body: { username: 'theirs' } })
+    const read = page.waitForResponse('**/configurations/a')
+    stream.resolve()
+    await read
+    await server.api('PATCH', '/configurations/a', { body: { username: 'newest' } })
+    const username = page.getByRole('textbox', { name: 'Username', exact: true })
+    await eventually('the form shows it', async () => (await username.inputValue()) === 'newest')
+    mayCome.resolve()
+    await (await asked).response()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Nothing has changed').waitFor()
+  })
+
+  it('are not asked to choose between two versions that are the same', async (t) => {
+    const server = await startConsoleServer(t, { records: [draft('a')] })
+    const page = await openConsole(t, {
+      server,
+      path: '/console/?record=a',
+      expected: { statuses: [412] },
+    })
     await page.route('**/v1/events*', () => {})
+    await logIn(page, admin.username, admin.password)
+    await page.getByRole('button', { name: 'Edit', exact: true }).click()
+    await page.getByRole('textbox', { name: 'Username', exact: true }).fill('same')
+    await server.api('PATCH', '/configurations/a', { body: { username: 'same' } })
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Nothing has changed').waitFor()
+    await page.locator('.lines').getByText('same', { exact: true }).waitFor()
+  })
+
+  it('are asked once about a delete', async (t) => {
+    const server = await startConsoleServer(t, { records: [draft('a')] })
+    const page = await openConsole(t, { server })
     await logIn(page, admin.username, admin.password)
     const held = Promise.withResolvers<void>()
     await page.route('**/configurations/a', async (route) => {
@@ -327,9 +381,22 @@ describe('two people who change one record', { skip: noChromium }, () => {
     await remove.click()
     await page.getByRole('dialog', { name: 'Delete a record' }).waitFor()
     assert.equal(await page.getByRole('dialog', { name: 'Delete a record' }).count(), 1)
-    await page.getByRole('button', { name: 'Cancel' }).click()
+  })
 
+  it('are asked at once about a record that goes between two answers', async (t) => {
+    const server = await startConsoleServer(t, { records: [draft('a')] })
+    const page = await openConsole(t, {
+      server,
+      path: '/console/?record=a',
+      expected: { statuses: [404, 412] },
+    })
+    await page.route('**/v1/events*', () => {})
+    await logIn(page, admin.username, admin.password)
+    // The page has read the record, so the next to read it is the form.
+    await page.getByRole('button', { name: 'Edit', exact: true }).waitFor()
+    const read = page.waitForResponse('**/configurations/a')
     await page.keyboard.press('e')
+    await read
     await page.getByRole('textbox', { name: 'Username', exact: true }).fill('typed')
     await server.api('PATCH', '/configurations/a', { body: { username: 'theirs' } })
     let isThere = true
