@@ -67,6 +67,7 @@ describe('accounts in the console', { skip: noChromium }, () => {
     await page.getByRole('button', { name: 'Remove admin' }).click()
     await dialog.getByRole('button', { name: 'Remove', exact: true }).click()
     await page.getByText('Cannot remove the user "admin": no other user is an admin').waitFor()
+    await page.getByRole('button', { name: `Remove ${hostile}` }).waitFor({ state: 'detached' })
     assert.equal((await rowsOf(page)).length, 3)
   })
 

@@ -35,6 +35,7 @@ describe('the page of a record', { skip: noChromium }, () => {
     await logIn(page, admin.username, admin.password)
     await heading(page, 'web/1').waitFor()
     assert.equal(await page.title(), 'web/1 – connbook')
+    await page.getByText('ssh -p 2222').waitFor()
     const { curl, ...others } = await facts(page)
     assert.match(curl ?? '', /configurations\/web%2F1$/)
     assert.deepEqual(others, {
@@ -118,8 +119,8 @@ describe('the page of a record', { skip: noChromium }, () => {
 
     await page.goto(`${server.url}/console/?record=gone`)
     await page.getByText(/^There is no record gone\. .* script \(a client\) deleted it\.$/).waitFor()
-    await page.goto(`${server.url}/console/?record=never`)
     const answered = page.waitForResponse('**/v1/history/never*')
+    await page.goto(`${server.url}/console/?record=never`)
     await page.getByText('There is no record never.', { exact: true }).waitFor()
     await answered
     await assertAccessible(page)

@@ -7,9 +7,9 @@ export async function sendLogIn(page: Page, user: string, password: string): Pro
   await page.getByRole('button', { name: 'Log in', exact: true }).click()
 }
 
-/** Logs in and waits until the form is gone and a page is there. */
+/** Logs in and waits until the page knows whose session it is, and shows something. */
 export async function logIn(page: Page, user: string, password: string): Promise<void> {
   await sendLogIn(page, user, password)
-  await page.getByRole('button', { name: 'Log in', exact: true }).waitFor({ state: 'hidden' })
+  await page.getByRole('button', { name: 'Log out', exact: true }).waitFor()
   await page.getByRole('table').or(page.getByRole('heading')).first().waitFor()
 }
