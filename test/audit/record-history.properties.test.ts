@@ -124,8 +124,8 @@ class World {
     }
   }
 
-  close() {
-    return this.trail.close()
+  async [Symbol.asyncDispose]() {
+    await this.#trail?.close()
   }
 
   #put(name: string, port: number): Alteration[] {
@@ -335,12 +335,11 @@ describe('the history of a record', () => {
       t,
       fc.record({ steps: stepsOf(usual), limit }),
       async ({ steps, limit }) => {
-        const world = new World(dataPaths(await folderInMemory(t)), BIG, () => t.mock.timers.tick(1))
+        await using world = new World(dataPaths(await folderInMemory(t)), BIG, () => t.mock.timers.tick(1))
         await world.open()
         for (const step of steps) await world.take(step)
         await assertTold(world, limit, true)
         for (const port of [undefined, 1, 2]) await assertAllTold(world, limit, true, port)
-        await world.close()
       },
       CASES,
     )
@@ -355,7 +354,7 @@ describe('the history of a record', () => {
       async ({ steps, limit, readBytesMax, isSmall }) => {
         const files = createFailingFiles()
         const paths = dataPaths(await folderInMemory(t), files)
-        const world = new World(paths, isSmall ? SMALL : BIG, () => t.mock.timers.tick(1))
+        await using world = new World(paths, isSmall ? SMALL : BIG, () => t.mock.timers.tick(1))
         await world.open()
         for (const [i, step] of steps.entries()) {
           await world.take(step)
@@ -366,7 +365,6 @@ describe('the history of a record', () => {
         files.readBytesMax = readBytesMax
         await assertTold(world, limit, false)
         for (const port of [undefined, 1, 2]) await assertAllTold(world, limit, false, port)
-        await world.close()
       },
       CASES,
     )

@@ -31,6 +31,7 @@ export const leftOut = {
     'is 403 when a command ends the session while the accounts are locked',
     'starts again with a restore, which drops what came after the backup',
     'have the same cookie after a restart, and another one after a restore',
+    'is kept in a journal that an older connbook refuses',
   ],
 }
 
