@@ -186,7 +186,8 @@ export class RecordView implements ViewPart {
 
   #hear({ kind, configuration: now, before }: LiveChange) {
     if (this.#name === '') return
-    if (now.id !== this.#record?.id || this.#isGone) {
+    // A name that was found gone may be the old name of a record of which the new one is heard only now.
+    if (now.id !== this.#record?.id || (this.#isGone && kind === 'removed')) {
       const names = [now.name, before?.name ?? now.name]
       if (names.includes(this.#name)) this.refresh()
       else if (this.#record !== undefined && names.some((name) => this.#hopNames.has(name)))
@@ -197,6 +198,7 @@ export class RecordView implements ViewPart {
       if (!this.#isRemoving) this.refresh()
       return
     }
+    this.#takeBackGone()
     this.#sayWhatChanged(this.#record, now)
     // What is on its way may be older.
     const isReading = this.#reading !== undefined
@@ -208,8 +210,7 @@ export class RecordView implements ViewPart {
   #update(now: Configuration) {
     if (this.#name === '') return
     const isSame = now.id === this.#record?.id
-    if (this.#isGone) this.#say()
-    this.#isGone = false
+    this.#takeBackGone()
     this.#record = now
     const isRenamed = this.#name !== now.name
     this.#name = now.name
@@ -274,6 +275,11 @@ export class RecordView implements ViewPart {
     if ('deleted' in fate) return this.#say(...said, ' ', ...sentenceOf(fate.deleted), '.', asItWas)
     const link = element('a', { href: this.#app.linkTo({ record: fate.renamed }) }, shown(fate.renamed))
     this.#say(...said, ' It has another name now: ', link, '.', asItWas)
+  }
+
+  #takeBackGone() {
+    if (this.#isGone) this.#say()
+    this.#isGone = false
   }
 
   #say(...nodes: readonly Child[]) {

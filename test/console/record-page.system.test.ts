@@ -176,6 +176,25 @@ describe('the page of a record', { skip: noChromium }, () => {
     await assertAccessible(page)
   })
 
+  it('follows a record of which it found the old name gone before it heard of the new one', async (t) => {
+    const server = await startConsoleServer(t, { records: [draft('a')] })
+    const page = await openConsole(t, { server, expected: { statuses: [404] } })
+    const connected = page.waitForResponse('**/v1/events*')
+    await logIn(page, admin.username, admin.password)
+    await connected
+    const gone = { type: 'urn:connbook:problem:not_found', title: 'x', status: 404, detail: 'x' }
+    await page.route('**/configurations/a', (route) =>
+      route.fulfill({ status: 404, contentType: 'application/problem+json', body: JSON.stringify(gone) }),
+    )
+    await openRecord(page, 'a')
+    await page.getByText(/^There is no record a\./).waitFor()
+    await server.api('PATCH', '/configurations/a', { body: { name: 'b' } })
+    await heading(page, 'b').waitFor()
+    await page.getByText(/^Somebody renamed this record at .*\. It was a before\.$/).waitFor()
+    await page.getByRole('button', { name: 'Edit', exact: true }).waitFor()
+    assert.equal(searchOf(page), '?record=b')
+  })
+
   it('is read again by itself when the server could not answer', async (t) => {
     const server = await startConsoleServer(t, { records: 1 })
     const page = await openConsole(t, {
