@@ -21,6 +21,29 @@ export interface ConsoleOptions extends BrowserContextOptions {
 
 const HURRY = 'const set = setTimeout; setTimeout = (call, ms = 0, ...rest) => set(call, ms / 10, ...rest)'
 
+/**
+ * In ms, the most that each call of a page waits before it is sent, and again before the page has its answer, and that
+ * each event of a stream waits; at random. It finds tests, and pages, that are right only while answers come at once.
+ */
+const { CONNBOOK_TEST_DELAY_MS: DELAY_MS_MAX } = process.env
+const DELAY = `{
+  const [set, send] = [setTimeout, fetch]
+  const wait = () => new Promise((resolve) => set(resolve, Math.random() ** 2 * ${DELAY_MS_MAX}))
+  fetch = async (...call) => {
+    await wait()
+    const answer = await send(...call)
+    await wait()
+    return answer
+  }
+  const listen = EventSource.prototype.addEventListener
+  let last
+  EventSource.prototype.addEventListener = function (kind, hear) {
+    listen.call(this, kind, (event) => {
+      last = Promise.all([last, wait()]).then(() => this.readyState !== EventSource.CLOSED && hear(event))
+    })
+  }
+}`
+
 /** What closes the contexts of a test that is running, and gives their findings. */
 const contexts = new WeakMap<object, (() => Promise<readonly Finding[]>)[]>()
 
@@ -49,6 +72,7 @@ export async function openConsole(
     ...options,
   })
   context.setDefaultTimeout(TIMEOUT_MS)
+  if (DELAY_MS_MAX !== undefined) await context.addInitScript(DELAY)
   if (isHurried) await context.addInitScript(HURRY)
   const findings = watchContext(context, server.url, expected)
   const open = contexts.get(t) ?? []
