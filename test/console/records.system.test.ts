@@ -27,9 +27,12 @@ describe('the list of the console', { skip: noChromium }, () => {
     const paths: string[] = []
     await logIn(page, admin.username, admin.password)
     await showsNames(page, ['record-1'])
+    // When the stream begins, the list is read once more.
+    await page.route('**/v1/events*', () => {})
     page.on('request', (request) => paths.push(new URL(request.url()).pathname))
     await page.reload()
     await showsNames(page, ['record-1'])
+    await page.getByRole('button', { name: 'Log out' }).waitFor()
     assert.equal(paths.filter((path) => path.startsWith('/console/')).length, 3)
     assert.deepEqual(paths.filter((path) => !path.startsWith('/console/') && path !== '/v1/events').sort(), [
       '/configurations/',

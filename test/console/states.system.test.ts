@@ -123,7 +123,7 @@ describe('the focus in the console', { skip: noChromium }, () => {
       route.fulfill(problem(507, 'storage_full', 'The disk is full')),
     )
     await page.getByRole('button', { name: 'Save' }).press('Enter')
-    await page.getByText('The disk is full.').waitFor()
+    await page.getByRole('dialog').getByText('The disk is full.').waitFor()
     await eventually('Save has the focus', async () => (await focused()) === 'Save')
     await page.keyboard.press('Escape')
     await page.getByRole('button', { name: 'Drop it' }).click()
