@@ -8,5 +8,5 @@ const CASES = '100000'
 
 describe(`with ${CASES} random inputs`, () => {
   for (const file of globSync('test/**/*.properties{,.system}.test.ts', { cwd: root }).sort())
-    it(`all properties hold in ${file}`, () => assertPasses(file, { CONNBOOK_TEST_CASES: CASES }))
+    it(`all properties hold in ${file}`, (t) => assertPasses(t, file, { CONNBOOK_TEST_CASES: CASES }))
 })

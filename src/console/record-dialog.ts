@@ -136,7 +136,10 @@ class RecordEdit {
   /** @param wasLate Whether somebody else was faster than the last try. */
   async #change(values: FormValues, wasLate = false): Promise<readonly Child[] | undefined> {
     try {
-      const now = await this.#present.read()
+      const reading = this.#present.read()
+      const now = await reading
+      // It has changed since, perhaps its name, too.
+      if (!this.#present.isLatest(reading)) return await this.#change(values, wasLate)
       const isUnseen = wasLate || !isSame(this.#seen, now.configuration)
       // Two who made the same change need not choose.
       if (isUnseen && !isSame(values, now.configuration)) return await this.#decide(values, now.configuration)
@@ -156,10 +159,7 @@ class RecordEdit {
     { configuration: now, tag }: Tagged,
   ): Promise<readonly Child[] | undefined> {
     const patch = changesIn(values, now)
-    if (Object.keys(patch).length === 0) {
-      this.#saved(now)
-      return ['Nothing has changed']
-    }
+    if (Object.keys(patch).length === 0) return ['Nothing has changed']
     if (patch.name !== undefined && !(await this.#mayRename(now.name))) return undefined
     const answer = await this.#app.api.call(configurationPath(now.name), {
       method: 'PATCH',
@@ -219,7 +219,7 @@ class PresentRecord {
     return reading
   }
 
-  /** Whether it has not been forgotten since. */
+  /** Whether nobody has reported a change since this reading began. */
   isLatest(reading: Promise<Tagged>): boolean {
     return reading === this.#reading
   }

@@ -145,6 +145,8 @@ export class RecordView implements ViewPart {
   async #removeOnce() {
     if (this.#isRemoving) return
     this.#isRemoving = true
+    this.#reading?.abort()
+    clearTimeout(this.#retry)
     this.#fault.replaceChildren()
     try {
       const removed = await removeRecord(this.#app, this.#name)
@@ -186,8 +188,7 @@ export class RecordView implements ViewPart {
 
   #hear({ kind, configuration: now, before }: LiveChange) {
     if (this.#name === '') return
-    // A name that was found gone may be the old name of a record of which the new one is heard only now.
-    if (now.id !== this.#record?.id || (this.#isGone && kind === 'removed')) {
+    if (now.id !== this.#record?.id) {
       const names = [now.name, before?.name ?? now.name]
       if (names.includes(this.#name)) this.refresh()
       else if (this.#record !== undefined && names.some((name) => this.#hopNames.has(name)))
@@ -198,7 +199,10 @@ export class RecordView implements ViewPart {
       if (!this.#isRemoving) this.refresh()
       return
     }
-    this.#takeBackGone()
+    // The page may find an old name gone before it hears of the new one. Any other change may be older than that answer.
+    const isRenamed = before?.name === this.#name && now.name !== this.#name
+    if (this.#isGone && !isRenamed) return this.refresh()
+    this.#unsayGone()
     this.#sayWhatChanged(this.#record, now)
     // What is on its way may be older.
     const isReading = this.#reading !== undefined
@@ -210,7 +214,7 @@ export class RecordView implements ViewPart {
   #update(now: Configuration) {
     if (this.#name === '') return
     const isSame = now.id === this.#record?.id
-    this.#takeBackGone()
+    this.#unsayGone()
     this.#record = now
     const isRenamed = this.#name !== now.name
     this.#name = now.name
@@ -277,7 +281,7 @@ export class RecordView implements ViewPart {
     this.#say(...said, ' It has another name now: ', link, '.', asItWas)
   }
 
-  #takeBackGone() {
+  #unsayGone() {
     if (this.#isGone) this.#say()
     this.#isGone = false
   }

@@ -1,6 +1,6 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { eventually } from '../support/eventually.ts'
@@ -47,6 +47,49 @@ async function watchMarks(page: Page): Promise<() => Promise<string[]>> {
     }).observe(document.body, { subtree: true, childList: true, attributeFilter: ['data-mark'] })
   }`)
   return () => page.evaluate<string[]>('marks')
+}
+
+/**
+ * Opens the form of a record `a`, which the server has read for it, but the page does not have the answer.
+ *
+ * @returns `answer` lets the answer come.
+ */
+async function openSlowForm(t: TestContext) {
+  const server = await startConsoleServer(t, { records: [draft('a')] })
+  const page = await openConsole(t, { server, path: '/console/?record=a' })
+  // The page reads the record once, and again when the stream begins: in between, only the form reads it.
+  const stream = Promise.withResolvers<void>()
+  await page.route('**/v1/events*', async (route) => {
+    await stream.promise
+    await route.continue()
+  })
+  await logIn(page, admin.username, admin.password)
+  await page.getByRole('button', { name: 'Edit', exact: true }).waitFor()
+  const [isRead, mayCome] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  await page.route(
+    '**/configurations/a',
+    async (route) => {
+      const response = await route.fetch()
+      isRead.resolve()
+      await mayCome.promise
+      await route.fulfill({ response })
+    },
+    { times: 1 },
+  )
+  const asked = page.waitForRequest('**/configurations/a')
+  await page.keyboard.press('e')
+  await isRead.promise
+  const readAgain = page.waitForResponse('**/configurations/a')
+  stream.resolve()
+  await readAgain
+  return {
+    server,
+    page,
+    async answer() {
+      mayCome.resolve()
+      await (await asked).response()
+    },
+  }
 }
 
 describe("others' changes in the console", { skip: noChromium }, () => {
@@ -306,41 +349,28 @@ describe('two people who change one record', { skip: noChromium }, () => {
   })
 
   it('keep a change that came while the form was still reading the record', async (t) => {
-    const server = await startConsoleServer(t, { records: [draft('a')] })
-    const page = await openConsole(t, { server, path: '/console/?record=a' })
-    // The page reads the record once, and again when the stream begins: in between, only the form reads it.
-    const stream = Promise.withResolvers<void>()
-    await page.route('**/v1/events*', async (route) => {
-      await stream.promise
-      await route.continue()
-    })
-    await logIn(page, admin.username, admin.password)
-    await page.getByRole('button', { name: 'Edit', exact: true }).waitFor()
-    const [isRead, mayCome] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    await page.route(
-      '**/configurations/a',
-      async (route) => {
-        const response = await route.fetch()
-        isRead.resolve()
-        await mayCome.promise
-        await route.fulfill({ response })
-      },
-      { times: 1 },
-    )
-    const asked = page.waitForRequest('**/configurations/a')
-    await page.keyboard.press('e')
-    await isRead.promise
-    await server.api('PATCH', '/configurations/a', { body: { username: 'theirs' } })
-    const read = page.waitForResponse('**/configurations/a')
-    stream.resolve()
-    await read
+    const { server, page, answer } = await openSlowForm(t)
     await server.api('PATCH', '/configurations/a', { body: { username: 'newest' } })
     const username = page.getByRole('textbox', { name: 'Username', exact: true })
     await eventually('the form shows it', async () => (await username.inputValue()) === 'newest')
-    mayCome.resolve()
-    await (await asked).response()
+    await answer()
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Nothing has changed').waitFor()
+  })
+
+  it('see both versions of a record that got another name while the form was still reading it', async (t) => {
+    const { server, page, answer } = await openSlowForm(t)
+    await page.getByRole('textbox', { name: 'Username', exact: true }).fill('mine')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await server.api('PATCH', '/configurations/a', { body: { name: 'b' } })
+    await page.getByRole('heading', { name: 'b', exact: true }).waitFor()
+    await answer()
+    await page.getByRole('dialog', { name: 'Somebody else was faster' }).waitFor()
+    await page.getByRole('button', { name: 'Go on editing' }).click()
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('b')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Changed b').waitFor()
+    assert.equal(recordsIn(await server.api('GET', '/configurations/b'))[0]?.username, 'mine')
   })
 
   it('are not asked to choose between two versions that are the same', async (t) => {

@@ -188,6 +188,11 @@ describe('the page of a record', { skip: noChromium }, () => {
     )
     await openRecord(page, 'a')
     await page.getByText(/^There is no record a\./).waitFor()
+    // This may be older than the answer: the record is read again, and not taken to be there.
+    const readAgain = page.waitForResponse('**/configurations/a')
+    await server.api('PATCH', '/configurations/a', { body: { port: 7 } })
+    await readAgain
+    assert.equal(await page.getByRole('button', { name: 'Edit', exact: true }).count(), 0)
     await server.api('PATCH', '/configurations/a', { body: { name: 'b' } })
     await heading(page, 'b').waitFor()
     await page.getByText(/^Somebody renamed this record at .*\. It was a before\.$/).waitFor()

@@ -29,7 +29,10 @@ describe('the list of the console', { skip: noChromium }, () => {
     await showsNames(page, ['record-1'])
     // When the stream begins, the list is read once more.
     await page.route('**/v1/events*', () => {})
-    page.on('request', (request) => paths.push(new URL(request.url()).pathname))
+    page.on('request', (request) => {
+      if (request.isNavigationRequest()) paths.length = 0
+      paths.push(new URL(request.url()).pathname)
+    })
     await page.reload()
     await showsNames(page, ['record-1'])
     await page.getByRole('button', { name: 'Log out' }).waitFor()

@@ -22,8 +22,8 @@ export interface ConsoleOptions extends BrowserContextOptions {
 const HURRY = 'const set = setTimeout; setTimeout = (call, ms = 0, ...rest) => set(call, ms / 10, ...rest)'
 
 /**
- * In ms, the most that each call of a page waits before it is sent, and again before the page has its answer, and that
- * each event of a stream waits; at random. It finds tests, and pages, that are right only while answers come at once.
+ * In ms, the most that a page waits, at random, before it sends a call, before it has the answer, and before each event
+ * of its stream; not for uploads. It finds tests, and pages, that are right only while answers come at once.
  */
 const { CONNBOOK_TEST_DELAY_MS: DELAY_MS_MAX } = process.env
 const DELAY = `{

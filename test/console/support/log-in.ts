@@ -10,6 +10,7 @@ export async function sendLogIn(page: Page, user: string, password: string): Pro
 /** Logs in and waits until the page knows whose session it is, and shows something. */
 export async function logIn(page: Page, user: string, password: string): Promise<void> {
   await sendLogIn(page, user, password)
+  await page.getByRole('dialog', { name: 'Log in' }).waitFor({ state: 'detached' })
   await page.getByRole('button', { name: 'Log out', exact: true }).waitFor()
   await page.getByRole('table').or(page.getByRole('heading')).first().waitFor()
 }
