@@ -19,6 +19,8 @@ export const IMPORT_ROWS_MAX = 250_000
 export const IMPORT_ROW_CHARACTERS_MAX = 16 * 1024
 /** Names of each kind in the answer to a trial import. */
 export const IMPORT_NAMES_LISTED_MAX = 1_000
+/** Of a longer query, which is percent-encoded, the audit trail has the beginning and the SHA-256. */
+export const AUDITED_QUERY_CHARACTERS_MAX = 1024
 /** Up to this many records, an import adds a line for each to the audit trail; beyond it, a single line. */
 export const IMPORT_AUDITED_RECORDS_MAX = 1_000
 /** Pieces of a body are joined beyond this number, while more come. */

@@ -11,7 +11,7 @@ export type AuditFields = Readonly<Record<string, unknown>>
 /** A line of the trail. What an attacker can choose comes last, and is escaped. */
 export function auditLine(
   time: string,
-  event: AuditEvent | 'lines_lost',
+  event: AuditEvent,
   actor: Actor | undefined,
   fields?: AuditFields,
   record?: { readonly json: string },
@@ -68,38 +68,43 @@ function startOf(time: string, event: string, actor: Actor | undefined): AuditFi
 }
 
 /** What the trail lists. */
-export type AuditEvent =
-  | 'first_started'
-  | 'started'
-  | 'stopped'
-  | 'logged_in'
-  | 'login_failed'
-  | 'login_throttled'
-  | 'logged_out'
-  | 'token_issued'
-  | 'token_refused'
-  | 'token_throttled'
-  | 'token_scope_refused'
-  | 'login_not_checked'
-  | 'token_not_checked'
-  | 'attempts_not_listed'
-  | 'successes_not_listed'
-  | 'credentials_ended'
-  | 'configuration_added'
-  | 'configuration_modified'
-  | 'configuration_deleted'
-  | 'configurations_imported'
-  | 'configurations_changed'
-  | 'configurations_removed'
-  | 'user_added'
-  | 'user_password_changed'
-  | 'user_changed'
-  | 'user_removed'
-  | 'client_added'
-  | 'client_rotated'
-  | 'client_changed'
-  | 'client_removed'
-  | 'keys_rotated'
-  | 'keys_revoked'
-  | 'restored'
-  | 'recovered'
+export const auditEvents = [
+  'first_started',
+  'started',
+  'stopped',
+  'logged_in',
+  'login_failed',
+  'login_throttled',
+  'logged_out',
+  'token_issued',
+  'token_refused',
+  'token_throttled',
+  'token_scope_refused',
+  'login_not_checked',
+  'token_not_checked',
+  'attempts_not_listed',
+  'successes_not_listed',
+  'unchanged_not_listed',
+  'credentials_ended',
+  'configuration_added',
+  'configuration_modified',
+  'configuration_deleted',
+  'configurations_imported',
+  'configurations_changed',
+  'configurations_removed',
+  'user_added',
+  'user_password_changed',
+  'user_changed',
+  'user_removed',
+  'client_added',
+  'client_rotated',
+  'client_changed',
+  'client_removed',
+  'keys_rotated',
+  'keys_revoked',
+  'restored',
+  'recovered',
+  'lines_lost',
+] as const
+
+export type AuditEvent = (typeof auditEvents)[number]

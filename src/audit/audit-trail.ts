@@ -1,6 +1,8 @@
+import { hash } from 'node:crypto'
 import { FolderRefusedError, systemCode } from '../errors.ts'
 import type { DataPaths } from '../files/data-folder.ts'
-import { IMPORT_AUDITED_RECORDS_MAX } from '../limits.ts'
+import { decodePercent } from '../http/url.ts'
+import { AUDITED_QUERY_CHARACTERS_MAX, IMPORT_AUDITED_RECORDS_MAX } from '../limits.ts'
 import type { Log } from '../log.ts'
 import type { ChangeTrail, Listed } from '../storage/change-trail.ts'
 import { type Actor, countTogether, type Notes } from '../store/authorship.ts'
@@ -135,11 +137,27 @@ function wholeOf({ import: note, many }: Notes): [event: AuditEvent, fields: Aud
   if (many === undefined) return ['configurations_imported', { ...note }]
   // What a caller can make long comes last.
   const { query, ...fields } = many
-  return ['removed' in many ? 'configurations_removed' : 'configurations_changed', { ...fields, query }]
+  const event = 'removed' in many ? 'configurations_removed' : 'configurations_changed'
+  return [event, { ...fields, ...shownQuery(query) }]
+}
+
+/** A long query is cut, between two characters of what it encodes, and known by its hash. */
+function shownQuery(query: string): { readonly query_sha256?: string; readonly query: string } {
+  if (query.length <= AUDITED_QUERY_CHARACTERS_MAX) return { query }
+  let end = AUDITED_QUERY_CHARACTERS_MAX
+  while (decodePercent(query.slice(0, end)) === undefined) end -= 1
+  return { query_sha256: hash('sha256', query), query: query.slice(0, end) }
 }
 
 /** Lists an import, or another change of many, that changed nothing; the trail hears of others when they are durable. */
-export async function recordIfUnchanged(audit: AuditTrail, actor: Actor, notes: Notes): Promise<void> {
+export async function recordIfUnchanged(
+  audit: Pick<AuditTrail, 'record'>,
+  actor: Actor,
+  notes: Notes,
+): Promise<void> {
+  if (countTogether(notes) !== 0) return
   const [event, fields] = wholeOf(notes)
-  if (countTogether(notes) === 0) await audit.record(event, actor, fields)
+  // Nothing became so: what somebody wanted is not worth a long line.
+  const isLong = JSON.stringify(fields.changed ?? {}).length > AUDITED_QUERY_CHARACTERS_MAX
+  await audit.record(event, actor, isLong ? { ...fields, changed: undefined } : fields)
 }

@@ -42,7 +42,17 @@ interface Who {
 }
 
 /** What a line of a change of many says besides who made it. */
-const countedMembers = ['mode', 'matched', 'added', 'modified', 'removed', 'unchanged', 'changed', 'query']
+const countedMembers = [
+  'mode',
+  'matched',
+  'added',
+  'modified',
+  'removed',
+  'unchanged',
+  'changed',
+  'query_sha256',
+  'query',
+]
 
 /** Undefined for a line that is not about a change of one record. */
 export function entryOf(line: TrailLine): HistoryEntry | undefined {

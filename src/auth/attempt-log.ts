@@ -7,17 +7,20 @@ import { networkOf } from '../network.ts'
 import { senderOf } from '../store/authorship.ts'
 import type { AccountKind } from './accounts.ts'
 import type { Clock } from './clock.ts'
+import { CountedSuccesses, type ListingLimits } from './success-budget.ts'
 import { WindowCounts } from './window-counts.ts'
 
 /** Failed attempts listed in each ATTEMPTS_WINDOW_MS: per network, and in all. */
 export const ATTEMPTS_LISTED_MAX = 30
 export const ALL_ATTEMPTS_LISTED_MAX = 300
 export const ATTEMPTS_WINDOW_MS = 60_000
-/** Logins, logouts and tokens listed in each SUCCESSES_WINDOW_MS: per account and network, per account, and in all. */
-export const SUCCESSES_LISTED_MAX = 10
-export const ACCOUNT_SUCCESSES_LISTED_MAX = 30
-export const ALL_SUCCESSES_LISTED_MAX = 300
-export const SUCCESSES_WINDOW_MS = 10 * 60_000
+/** Logins, logouts and tokens that are listed. */
+export const SUCCESSES_LISTED: ListingLimits = {
+  windowMs: 10 * 60_000,
+  pairMax: 10,
+  accountMax: 30,
+  allMax: 300,
+}
 
 type Fields = { readonly [Name in 'account' | 'kind' | 'scope']?: string | undefined }
 
@@ -35,25 +38,26 @@ export class AttemptLog {
   readonly #log: Log
   readonly #audit: Pick<AuditTrail, 'record'>
   readonly #failures: AttemptBudget
-  readonly #successes: SuccessBudget
+  readonly #successes: CountedSuccesses
   /** Set while a count is outstanding. */
   #countingFailures: NodeJS.Timeout | undefined
-  #countingSuccesses: NodeJS.Timeout | undefined
 
   constructor(clock: Clock, log: Log, audit: Pick<AuditTrail, 'record'>) {
     this.#log = log
     this.#audit = audit
     this.#failures = new AttemptBudget(clock)
-    this.#successes = new SuccessBudget(clock)
+    this.#successes = new CountedSuccesses(clock, SUCCESSES_LISTED, async (unlisted) => {
+      log.info('successes_not_listed', { ...unlisted })
+      await audit.record('successes_not_listed', undefined, { ...unlisted })
+    })
   }
 
   async succeeded(event: AuditEvent & EventOf<'info'>, caller: Caller, { kind, name }: Owner): Promise<void> {
-    if (this.#successes.take(kind, name, caller.address)) {
-      // The other events name the kind themselves.
-      const fields = event === 'logged_out' ? { kind, account: name } : { account: name }
-      this.#log.info(event, withCaller(fields, caller))
-      await this.#audit.record(event, senderOf(caller), fields)
-    } else this.#countingSuccesses ??= setTimeout(() => this.#recordSuccesses(), SUCCESSES_WINDOW_MS).unref()
+    if (!this.#successes.take(kind, name, caller.address)) return
+    // The other events name the kind themselves.
+    const fields = event === 'logged_out' ? { kind, account: name } : { account: name }
+    this.#log.info(event, withCaller(fields, caller))
+    await this.#audit.record(event, senderOf(caller), fields)
   }
 
   /** @param reason For the log alone. */
@@ -72,7 +76,7 @@ export class AttemptLog {
   /** Records the outstanding counts. */
   async close(): Promise<void> {
     await this.#recordFailures()
-    await this.#recordSuccesses()
+    await this.#successes.settle()
   }
 
   async #recordFailures() {
@@ -82,15 +86,6 @@ export class AttemptLog {
     if (count === 0) return
     this.#log.warn('attempts_not_listed', { count })
     await this.#audit.record('attempts_not_listed', undefined, { count })
-  }
-
-  async #recordSuccesses() {
-    clearTimeout(this.#countingSuccesses)
-    this.#countingSuccesses = undefined
-    for (const { kind, account, count } of this.#successes.settle()) {
-      this.#log.info('successes_not_listed', { kind, account, count })
-      await this.#audit.record('successes_not_listed', undefined, { kind, account, count })
-    }
   }
 }
 
@@ -127,52 +122,5 @@ export class AttemptBudget {
     const count = this.#unlisted
     this.#unlisted = 0
     return count
-  }
-}
-
-/** Successes of an account that were not listed. */
-interface UnlistedSuccesses {
-  readonly kind: AccountKind
-  readonly account: string
-  readonly count: number
-}
-
-/**
- * Limits the logins, logouts and tokens that are listed in each SUCCESSES_WINDOW_MS: per account and network, per account,
- * and in all. So a busy network of an account does not hide its other networks, and no account pushes other events out
- * of the audit trail. The first success of each account is always listed.
- */
-export class SuccessBudget {
-  /** Listed successes, by account, and by account and network. */
-  readonly #listed: WindowCounts
-  readonly #unlisted = new Map<string, UnlistedSuccesses>()
-
-  constructor(clock: Clock) {
-    this.#listed = new WindowCounts(clock, SUCCESSES_WINDOW_MS)
-  }
-
-  /** Whether to list this success; if not, it is counted. */
-  take(kind: AccountKind, account: string, address: string): boolean {
-    const key = `${kind} ${account}`
-    // No name of an account holds a NUL.
-    const pair = `${key}\0${networkOf(address)}`
-    const ofAccount = this.#listed.of(key)
-    const hasRoom =
-      this.#listed.of(pair) < SUCCESSES_LISTED_MAX &&
-      ofAccount < ACCOUNT_SUCCESSES_LISTED_MAX &&
-      this.#listed.all < ALL_SUCCESSES_LISTED_MAX
-    if (ofAccount > 0 && !hasRoom) {
-      this.#unlisted.set(key, { kind, account, count: (this.#unlisted.get(key)?.count ?? 0) + 1 })
-      return false
-    }
-    this.#listed.add(key, pair)
-    return true
-  }
-
-  /** The accounts with successes that were not listed since the last call. */
-  settle(): UnlistedSuccesses[] {
-    const counts = [...this.#unlisted.values()]
-    this.#unlisted.clear()
-    return counts
   }
 }

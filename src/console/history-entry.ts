@@ -25,6 +25,8 @@ export interface HistoryEntry {
   readonly removed?: number
   /** The filters that kept the records. */
   readonly query?: string
+  /** Of the whole query, if `query` is only its beginning. */
+  readonly query_sha256?: string
 }
 
 /** What a modification did, by field or `labels.KEY`; null for what was not there. */
@@ -63,8 +65,10 @@ export function isDeletion({ event }: HistoryEntry): boolean {
 }
 
 /** What was done to records that are only counted. */
-export function countedText({ event, added = 0, modified = 0, removed = 0, query }: HistoryEntry): string {
-  const kept = query === undefined || query === 'all=1' ? '' : ` (${query})`
+export function countedText(entry: HistoryEntry): string {
+  const { event, added = 0, modified = 0, removed = 0, query, query_sha256 } = entry
+  const more = query_sha256 === undefined ? '' : '…'
+  const kept = query === undefined || query === 'all=1' ? '' : ` (${query}${more})`
   if (event === 'configurations_removed') return `deleted ${recordCount(removed)}${kept}`
   if (event === 'configurations_changed') return `changed ${recordCount(modified)}${kept}`
   return `imported: ${recordCount(added)} added, ${modified} modified, ${removed} removed`

@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../json-schema.ts'
-import { ALL_HISTORY_ENTRIES_MAX, HISTORY_ENTRIES_MAX } from '../limits.ts'
+import { ALL_HISTORY_ENTRIES_MAX, AUDITED_QUERY_CHARACTERS_MAX, HISTORY_ENTRIES_MAX } from '../limits.ts'
 import { importModes } from '../store/authorship.ts'
 import { named, object } from './schema-parts.ts'
 
@@ -83,7 +83,15 @@ export const historySchemas = {
       removed: count,
       unchanged: count,
       changed: { type: 'object', description: 'What was set in each record.' },
-      query: { type: 'string', description: 'The filters.' },
+      query_sha256: {
+        type: 'string',
+        pattern: '^[0-9a-f]{64}$',
+        description: 'Of all filters, where `query` is only their beginning.',
+      },
+      query: {
+        type: 'string',
+        description: `The filters; of long ones the first ${AUDITED_QUERY_CHARACTERS_MAX} characters or a few less.`,
+      },
     },
     {
       required: ['time', 'event'],

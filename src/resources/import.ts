@@ -1,4 +1,3 @@
-import { type AuditTrail, recordIfUnchanged } from '../audit/audit-trail.ts'
 import { shownModifications } from '../audit/shown-changes.ts'
 import { recordMemoryMax } from '../budget.ts'
 import { InvalidInputError } from '../errors.ts'
@@ -54,6 +53,7 @@ import { choice, filter } from './parameters.ts'
 import { checkQuery, chosenOf, parseQuery } from './query.ts'
 import { authorOf, reasonHeader } from './reason.ts'
 import { defineResource } from './resource.ts'
+import type { UnchangedCalls } from './unchanged-calls.ts'
 
 /** Share of the other memory for the body of an import: what is made of it takes some times as much. */
 const IMPORT_MEMORY_SHARE = 1 / 12
@@ -119,7 +119,7 @@ const importBody: Body = {
 
 /** Many changes at once. */
 export const importing = defineResource({
-  handlers: ({ store, audit, scheduler }) => importHandlers(store, audit, scheduler),
+  handlers: ({ store, unchanged, scheduler }) => importHandlers(store, unchanged, scheduler),
   routes: [
     {
       method: 'POST',
@@ -152,7 +152,7 @@ export const importing = defineResource({
   ],
 })
 
-export function importHandlers(store: ConfigurationStore, audit: AuditTrail, scheduler: Scheduler) {
+export function importHandlers(store: ConfigurationStore, unchanged: UnchangedCalls, scheduler: Scheduler) {
   const slot = new ImportSlot()
   return { importAll }
 
@@ -178,7 +178,7 @@ export function importHandlers(store: ConfigurationStore, audit: AuditTrail, sch
         return reply({ ...tried(plan), read, ...warnings }, plan)
       }
       const done = await store.importAll(author, drafts, mode, expected, request).catch(withLines)
-      await recordIfUnchanged(audit, author, { import: { mode, ...countsOf(done) } })
+      await unchanged.record(author, { import: { mode, ...countsOf(done) } })
       return reply({ ...countsOf(done), ...warnings }, done)
     } catch (error) {
       throw error instanceof StaleListError ? new Problem(error.code, error.message) : error

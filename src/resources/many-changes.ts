@@ -1,4 +1,3 @@
-import { type AuditTrail, recordIfUnchanged } from '../audit/audit-trail.ts'
 import { shownModifications, shownRemovals } from '../audit/shown-changes.ts'
 import { type ConnbookError, type Fault, InvalidInputError, TooManyChangesError } from '../errors.ts'
 import { createFairQueue } from '../fair-queue.ts'
@@ -25,6 +24,7 @@ import { choice, filterParameters, searchParameter } from './parameters.ts'
 import { parseQuery } from './query.ts'
 import { authorIn, reasonHeader } from './reason.ts'
 import { defineResource } from './resource.ts'
+import type { UnchangedCalls } from './unchanged-calls.ts'
 
 /** Changes of many records that wait; one more is refused with 503. Only one is decided at a time. */
 export const MANY_WAITING_MAX = 1_000
@@ -49,7 +49,7 @@ const NOTES =
 
 /** Changes of all records that filters keep. */
 export const manyChanges = defineResource({
-  handlers: ({ store, audit }) => manyChangeHandlers(store, audit),
+  handlers: ({ store, unchanged }) => manyChangeHandlers(store, unchanged),
   routes: [
     {
       method: 'PATCH',
@@ -105,7 +105,7 @@ export const manyChanges = defineResource({
   ],
 })
 
-export function manyChangeHandlers(store: ConfigurationStore, audit: AuditTrail) {
+export function manyChangeHandlers(store: ConfigurationStore, unchanged: UnchangedCalls) {
   const queue = createFairQueue(
     1,
     MANY_WAITING_MAX,
@@ -156,7 +156,7 @@ export function manyChangeHandlers(store: ConfigurationStore, audit: AuditTrail)
 
   async function make(request: Request, author: Actor, bulk: BulkChange, expected?: ExpectedTag) {
     const done = await store.changeTogether(author, bulk, expected, request)
-    await recordIfUnchanged(audit, author, bulk.notesOf(done))
+    await unchanged.record(author, bulk.notesOf(done))
     return done
   }
 }

@@ -1,4 +1,3 @@
-import type { AuditTrail } from '../audit/audit-trail.ts'
 import type { RecordHistories } from '../audit/record-history.ts'
 import type { AccountAdministration } from '../auth/account-administration.ts'
 import type { Authenticator } from '../auth/authenticator.ts'
@@ -10,6 +9,7 @@ import type { Operation } from '../openapi/operation.ts'
 import type { Scheduler } from '../scheduler.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import type { Subscriptions } from './subscriptions.ts'
+import type { UnchangedCalls } from './unchanged-calls.ts'
 
 /** What handlers get while the records are being read. */
 export interface StartingParts {
@@ -26,7 +26,7 @@ export interface Parts extends StartingParts {
   readonly authenticator: Authenticator
   readonly administration: AccountAdministration
   readonly store: ConfigurationStore
-  readonly audit: AuditTrail
+  readonly unchanged: UnchangedCalls
   readonly histories: RecordHistories
   readonly scheduler: Scheduler
   /** Says how old something is that is kept. */

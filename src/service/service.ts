@@ -19,6 +19,7 @@ import type { Parts } from '../resources/resource.ts'
 import { createRoutes } from '../resources/routes.ts'
 import type { StateGuard } from '../resources/state-guard.ts'
 import { createSubscriptions } from '../resources/subscriptions.ts'
+import { UnchangedCalls } from '../resources/unchanged-calls.ts'
 import { Scheduler } from '../scheduler.ts'
 import { createApp } from '../server/app.ts'
 import type { TlsTexts } from '../server/http-server.ts'
@@ -238,6 +239,8 @@ function openParts(
     store: state.cookieId,
   })
   opened.defer(() => authenticator.close())
+  const unchanged = new UnchangedCalls(revocations.clock, audit)
+  opened.defer(() => unchanged.close())
   const eventLoop = watchEventLoop()
   opened.defer(() => eventLoop.close())
   const subscriptions = createSubscriptions(store, scheduler, log, guard)
@@ -254,7 +257,7 @@ function openParts(
   opened.defer(recent.begin())
   const whyStopping = () => (listener.isDraining ? 'The server is stopping' : undefined)
   return {
-    ...{ authenticator, store, audit, scheduler, basePath, publicUrl, subscriptions, metrics, recent },
+    ...{ authenticator, store, unchanged, scheduler, basePath, publicUrl, subscriptions, metrics, recent },
     administration: new AccountAdministration({ accounts, keys, revocations, audit }),
     histories: new RecordHistories(folder, audit, log),
     clock: revocations.clock,

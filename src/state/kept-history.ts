@@ -11,7 +11,7 @@ const members = ['time', 'event', 'kind', 'by', 'command', 'via', 'after'] as co
 /** These follow the tag. */
 const membersAfter = [
   ...['id', 'name', 'changed', 'record'],
-  ...['mode', 'matched', 'added', 'modified', 'removed', 'unchanged', 'query', 'reason'],
+  ...['mode', 'matched', 'added', 'modified', 'removed', 'unchanged', 'query_sha256', 'query', 'reason'],
 ] as const
 
 /** A change as a backup keeps it: a line of the trail with its revision, without tag, address and request. */

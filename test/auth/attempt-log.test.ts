@@ -2,16 +2,12 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import {
-  ACCOUNT_SUCCESSES_LISTED_MAX,
   ALL_ATTEMPTS_LISTED_MAX,
-  ALL_SUCCESSES_LISTED_MAX,
   ATTEMPTS_LISTED_MAX,
   ATTEMPTS_WINDOW_MS,
   AttemptBudget,
   AttemptLog,
-  SUCCESSES_LISTED_MAX,
-  SUCCESSES_WINDOW_MS,
-  SuccessBudget,
+  SUCCESSES_LISTED,
 } from '../../src/auth/attempt-log.ts'
 import { holdClock } from '../support/held-clock.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
@@ -103,21 +99,21 @@ describe('AttemptLog', () => {
   it('reports only the number of successes beyond the budget of an account, once, a window after the first', async (t) => {
     const { attempts, fail, log, told } = setUp(t)
     const succeed = (name: string) => attempts.succeeded('token_issued', caller, { kind: 'client', name })
-    for (let i = 0; i < SUCCESSES_LISTED_MAX + 5; i++) await succeed('busy')
-    assert.equal(told.length, SUCCESSES_LISTED_MAX)
+    for (let i = 0; i < SUCCESSES_LISTED.pairMax + 5; i++) await succeed('busy')
+    assert.equal(told.length, SUCCESSES_LISTED.pairMax)
     await succeed('other')
     await fail(1)
     assert.deepEqual(
-      told.slice(SUCCESSES_LISTED_MAX).map(([event]) => event),
+      told.slice(SUCCESSES_LISTED.pairMax).map(([event]) => event),
       ['token_issued', 'login_failed'],
     )
-    t.mock.timers.tick(SUCCESSES_WINDOW_MS)
-    assert.deepEqual(told.slice(SUCCESSES_LISTED_MAX + 2), [
+    t.mock.timers.tick(SUCCESSES_LISTED.windowMs)
+    assert.deepEqual(told.slice(SUCCESSES_LISTED.pairMax + 2), [
       ['successes_not_listed', undefined, { kind: 'client', account: 'busy', count: 5 }],
     ])
     assert.equal(log.events.at(-1), 'successes_not_listed')
-    t.mock.timers.tick(SUCCESSES_WINDOW_MS)
-    assert.equal(told.length, SUCCESSES_LISTED_MAX + 3)
+    t.mock.timers.tick(SUCCESSES_LISTED.windowMs)
+    assert.equal(told.length, SUCCESSES_LISTED.pairMax + 3)
     await succeed('busy')
     await attempts.close()
     assert.deepEqual(told.at(-1)?.[2], { kind: 'client', account: 'busy', count: 1 })
@@ -169,62 +165,5 @@ describe('the budget of listed attempts', () => {
     assert.equal(listed(1, '192.0.2.1'), 1)
     assert.equal(budget.settle(), 1)
     assert.equal(budget.settle(), 0)
-  })
-})
-
-describe('the budget of listed successes', () => {
-  const ADDRESS = '192.0.2.1'
-
-  function setUp() {
-    const clock = holdClock()
-    const budget = new SuccessBudget(clock.make(0))
-    /** How many of `successes` are listed. */
-    const listed = (successes: number, account: string, address = ADDRESS) =>
-      Array.from({ length: successes }, () => budget.take('client', account, address)).filter(Boolean).length
-    return { budget, clock, listed }
-  }
-
-  it('limits those of an account from one network', () => {
-    const { listed } = setUp()
-    assert.equal(listed(1000, 'a', '2001:db8::1'), SUCCESSES_LISTED_MAX)
-    assert.equal(listed(1, 'a', '2001:db8::2'), 0)
-    assert.equal(listed(1, 'a'), 1)
-  })
-
-  it('limits those of an account from all networks', () => {
-    const { listed } = setUp()
-    const each = Array.from({ length: 1000 }, (_, i) => listed(1, 'a', `10.0.${i >> 8}.${i & 255}`))
-    assert.equal(each.filter((count) => count === 1).length, ACCOUNT_SUCCESSES_LISTED_MAX)
-    assert.equal(listed(1, 'b'), 1)
-  })
-
-  it('counts a user apart from a client of the same name', () => {
-    const { budget, listed } = setUp()
-    listed(1000, 'a')
-    assert.equal(budget.take('user', 'a', ADDRESS), true)
-  })
-
-  it('limits those of all accounts, but for the first of each', () => {
-    const { listed } = setUp()
-    const accounts = ALL_SUCCESSES_LISTED_MAX / SUCCESSES_LISTED_MAX
-    for (let i = 0; i < accounts; i++) assert.equal(listed(1000, `account ${i}`), SUCCESSES_LISTED_MAX)
-    assert.equal(listed(1000, 'late'), 1)
-    assert.equal(listed(1000, 'later'), 1)
-  })
-
-  it('renews after its window, and returns how many of each account were not listed', () => {
-    const { budget, clock, listed } = setUp()
-    listed(SUCCESSES_LISTED_MAX + 7, 'a')
-    listed(SUCCESSES_LISTED_MAX + 2, 'b')
-    assert.deepEqual(budget.settle(), [
-      { kind: 'client', account: 'a', count: 7 },
-      { kind: 'client', account: 'b', count: 2 },
-    ])
-    clock.advance(SUCCESSES_WINDOW_MS - 1)
-    assert.equal(listed(1, 'a'), 0)
-    clock.advance(1)
-    assert.equal(listed(1, 'a'), 1)
-    assert.deepEqual(budget.settle(), [{ kind: 'client', account: 'a', count: 1 }])
-    assert.deepEqual(budget.settle(), [])
   })
 })

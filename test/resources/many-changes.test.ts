@@ -1,10 +1,12 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, describe, it, type TestContext } from 'node:test'
 import { CHANGES_SHOWN_MAX, FAULTS_MAX } from '../../src/limits.ts'
 import type { Labels } from '../../src/store/labels.ts'
+import { trailIn } from '../audit/trail.ts'
 import { eventually } from '../support/eventually.ts'
 import { createClient, faultyFields, namesIn, recordsIn } from '../support/http-client.ts'
 import { start } from '../support/service.ts'
@@ -158,6 +160,36 @@ describe('PATCH /configurations/?FILTERS', () => {
     )
     assert.deepEqual(both.map(({ status }) => status).sort(), [200, 412])
     assert.equal(new Set(recordsIn(await opened.ask('GET', path)).map(({ port }) => port)).size, 1)
+  })
+
+  it('has the beginning of a long query in the audit trail, and its hash', async (t) => {
+    const opened = await open(t)
+    // The cut would fall into a character of it.
+    const query = Array.from(
+      { length: 7 },
+      (_, i) => `label=${encodeURIComponent(`k${i}=${'€'.repeat(50)}`)}`,
+    )
+    await change(opened, query.join('&'), { port: 1 })
+    const short = `label=${'x'.repeat(60)}`
+    const labels = Object.fromEntries(
+      Array.from({ length: 30 }, (_, i) => [`label-${i}`.padEnd(40, 'x'), 'x']),
+    )
+    await change(opened, short, { labels })
+    await opened.service.stop()
+    const lines = (await trailIn(opened.service.folder.path)).filter(
+      ({ event }) => event === 'configurations_changed',
+    )
+    assert.deepEqual(
+      lines.map(({ query, query_sha256, changed }) => ({ query, query_sha256, changed })),
+      [
+        {
+          query: query.join('&').slice(0, 1016),
+          query_sha256: hash('sha256', query.join('&')),
+          changed: { port: 1 },
+        },
+        { query: short, query_sha256: undefined, changed: undefined },
+      ],
+    )
   })
 
   it('is in the audit trail as a whole and record by record, and in events', async (t) => {

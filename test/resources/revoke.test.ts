@@ -2,7 +2,7 @@ import '../support/node-version.ts'
 import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { SUCCESSES_LISTED_MAX } from '../../src/auth/attempt-log.ts'
+import { SUCCESSES_LISTED } from '../../src/auth/attempt-log.ts'
 import { FREE_FAILURES } from '../../src/auth/throttle.ts'
 import { REFUSAL_PAUSE_MS } from '../../src/server/request-order.ts'
 import { addedBy } from '../audit/trail.ts'
@@ -129,14 +129,14 @@ describe('POST /v1/auth/revoke', async () => {
   })
 
   it('by many calls of one client is only counted', async () => {
-    const tokens = await Promise.all(Array.from({ length: SUCCESSES_LISTED_MAX + 5 }, () => newToken()))
+    const tokens = await Promise.all(Array.from({ length: SUCCESSES_LISTED.pairMax + 5 }, () => newToken()))
     const lines = await addedBy(folder, async () => {
       for (const { token } of tokens) await ask('POST', path, { body: { ...client, token } })
     })
     for (const { event, kind, account } of lines) {
       assert.deepEqual([event, kind, account], ['logged_out', 'client', client.client_id])
     }
-    assert.ok(lines.length <= SUCCESSES_LISTED_MAX, String(lines.length))
+    assert.ok(lines.length <= SUCCESSES_LISTED.pairMax, String(lines.length))
   })
 })
 

@@ -10,6 +10,16 @@ import type { Tally, Target } from './attacks.ts'
 /** A read-only client, which the test adds. */
 export const reader = { client_id: 'reader', client_secret: 'a secret of the read-only client' }
 
+/** A client with the scope `write` whose grants let it see and change nothing, which the test adds. */
+export const powerless = { client_id: 'powerless', client_secret: 'a secret of the client without rights' }
+export const powerlessGrants = ['read?prefix=nothing/']
+
+/** As long as a query may be: 32 labels of 3 bytes a character, each of them percent-encoded. */
+const LONG_FILTER = Array.from(
+  { length: 32 },
+  (_, i) => `label=${encodeURIComponent(`k${i}=${'€'.repeat(38)}`)}`,
+).join('&')
+
 const REOPEN_PAUSE_MS = 20
 const DRIBBLE_MS = 250
 const IMPORT_BYTES = 1_000_000
@@ -33,6 +43,19 @@ export const budgetAttacks = {
       const headers = { Authorization: `Bearer ${issued.json<{ access_token: string }>().access_token}` }
       count(tally, `logout ${(await ask('POST', '/logout', { headers })).status}`)
     }),
+
+  /** Changes of nothing, by a client that may change nothing, with filters as long as they may be. */
+  changesOfNothing: async (target: Target, tally: Tally) => {
+    const ask = createClient(`http://${target.host}:${target.port}`)
+    const issued = await ask('POST', '/v1/auth/token', { body: powerless })
+    const headers = { Authorization: `Bearer ${issued.json<{ access_token: string }>().access_token}` }
+    const path = `/configurations/?${LONG_FILTER}`
+    await onEach(target, async (ask) => {
+      count(tally, `PATCH ${(await ask('PATCH', path, { headers, body: { port: 1 } })).status}`)
+      count(tally, `DELETE ${(await ask('DELETE', path, { headers })).status}`)
+      count(tally, `import ${(await ask('POST', '/v1/import', { headers, body: [] })).status}`)
+    })
+  },
 
   /** An import that comes byte by byte, again and again. */
   trickledImports: async ({ host, port, bearer }: Target, tally: Tally) => {

@@ -5,17 +5,20 @@ import { describe, it, type TestContext } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { addAccount } from '../../../src/auth/accounts.ts'
 import { accountsDocument } from '../../../src/auth/accounts-file.ts'
-import { ACCOUNT_SUCCESSES_LISTED_MAX } from '../../../src/auth/attempt-log.ts'
+import { SUCCESSES_LISTED } from '../../../src/auth/attempt-log.ts'
 import { ACCOUNT_REVOCATIONS_MAX } from '../../../src/auth/ended-credentials.ts'
 import { REVOCATIONS_BYTES_MIN } from '../../../src/auth/folder-revocations.ts'
 import { digestSecret } from '../../../src/auth/secret.ts'
 import { dataFiles, dataPaths } from '../../../src/files/data-folder.ts'
+import { scopeFor } from '../../../src/http/scope.ts'
+import { AUDITED_QUERY_CHARACTERS_MAX } from '../../../src/limits.ts'
+import { UNCHANGED_LISTED } from '../../../src/resources/unchanged-calls.ts'
 import { quantile } from '../../bench/statistics.ts'
 import { eventually } from '../../support/eventually.ts'
 import { createClient } from '../../support/http-client.ts'
 import { admin } from '../../support/service.ts'
 import { type AttackedServer, measure, P99_MS_MAX, REQUESTS, startAttacked } from './attacked-server.ts'
-import { reader } from './budget-attacks.ts'
+import { powerless, powerlessGrants, reader } from './budget-attacks.ts'
 
 const HEALTH_CHECKS = 500
 /** Noise only adds time, so the best of these rounds counts. */
@@ -24,6 +27,8 @@ const TRIES = 22
 const IMPORTS = 8
 /** Logouts of one account: enough for the general end of its credentials. */
 const LOGOUTS = ACCOUNT_REVOCATIONS_MAX + 100
+/** Rounds of the attack. With two lines of 11 KiB in each they would push out all others. */
+const CHANGES_OF_NOTHING = 4_000
 /** The address of a caller who is not the attacker. */
 const OTHER_ADDRESS = '127.0.0.2'
 
@@ -98,12 +103,53 @@ describe('cheap operations of one caller do not take from others', () => {
 
     assert.deepEqual([login.status, logout.status, after.status], [200, 200, 403])
     const ends = ofReader.filter((line) => line.includes('credentials_ended')).length
-    assert.ok(ofReader.length - ends <= ACCOUNT_SUCCESSES_LISTED_MAX, `${ofReader.length} lines`)
+    assert.ok(ofReader.length - ends <= SUCCESSES_LISTED.accountMax, `${ofReader.length} lines`)
     assert.ok(trail.some((line) => line.includes('"configuration_added"')))
     assert.ok(size < 3 * REVOCATIONS_BYTES_MIN, `${size} bytes`)
     assert.ok(ends > 0)
     assert.ok(server.stderr().includes('"credentials_ended"'))
     await expectUnnoticed(t, server, 'afterwards')
+  })
+
+  it('changes of nothing, by a client that may change nothing, leave the history of others', async (t) => {
+    const server = await startAttacked(t, { records: 1_000 })
+    const folder = dataPaths(server.folder)
+    const document = accountsDocument(folder)
+    const accounts = (await document.read()) ?? assert.fail('no accounts')
+    const { client_id, client_secret } = powerless
+    await document.write(
+      addAccount(
+        accounts,
+        'client',
+        client_id,
+        digestSecret(client_secret),
+        scopeFor('write'),
+        powerlessGrants,
+      ),
+    )
+    const ask = createClient(server.url, { Authorization: server.bearer })
+    await eventually('the client is known', async () => {
+      return (await ask('POST', '/v1/auth/token', { body: powerless })).status === 200
+    })
+    const witness = { name: 'witness', hostname: 'host.example', port: 22, username: 'ops' }
+    assert.equal((await ask('POST', '/configurations/', { body: witness })).status, 200)
+
+    const running = await server.attack('changesOfNothing', 4)
+    const made = async () => (await running.tally())['PATCH 200'] ?? 0
+    while ((await made()) < CHANGES_OF_NOTHING) await pause(100)
+    const tally = await running.stop()
+    const trail = (await readFile(folder.file('audit.jsonl'), 'utf8')).trim().split('\n')
+    const ofNothing = trail.filter((line) => line.includes('"configurations_'))
+    const bytes = ofNothing.reduce((sum, line) => sum + line.length, 0)
+    t.diagnostic(`${ofNothing.length} lines, ${bytes} bytes; the attack: ${JSON.stringify(tally)}`)
+
+    assert.ok(ofNothing.length <= UNCHANGED_LISTED.accountMax, `${ofNothing.length} lines`)
+    assert.ok(bytes < ofNothing.length * 2 * AUDITED_QUERY_CHARACTERS_MAX, `${bytes} bytes`)
+    const { history } = (await ask('GET', '/v1/history/witness')).json<{ history: { event: string }[] }>()
+    assert.deepEqual(
+      history.map(({ event }) => event),
+      ['configuration_added'],
+    )
   })
 
   it('an import that does not come leaves the slot to another account', async (t) => {
