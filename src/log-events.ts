@@ -394,6 +394,12 @@ export const logEvents = {
     meaning:
       'the audit trail cannot be read, so a history was answered 503; check the data folder and the disk',
   },
+  audit_damaged: {
+    level: 'warn',
+    fields: ['file', 'line', 'count'],
+    meaning:
+      'a file of the audit trail has lines, the first with this number, that are not as they were written: passed over, as after a crash; if there was none, check the disk, and compare with a copy elsewhere',
+  },
   audit_not_rotated: {
     level: 'error',
     fields: ['reason'],

@@ -22,19 +22,25 @@ export const AUDIT_FILE_BYTES_MAX = 16 * 1024 * 1024
 export class AuditTrail implements ChangeTrail {
   readonly #folder: DataPaths
   readonly #writer: TrailWriter
+  readonly #log: Log
   /** Whether the disk could not read what is listed already: then nothing says that it is complete. */
   #isUnread = false
   /** Changes of a large import that are still to come. */
   #unlisted = 0
 
-  constructor(folder: DataPaths, writer: TrailWriter) {
+  constructor(folder: DataPaths, writer: TrailWriter, log: Log) {
     this.#folder = folder
     this.#writer = writer
+    this.#log = log
   }
 
   listed(): Promise<Listed> {
-    return readListedChanges(this.#folder, () => {
-      this.#isUnread = true
+    return readListedChanges(this.#folder, {
+      onUnreadable: () => {
+        this.#isUnread = true
+      },
+      onDamaged: ({ file, line, count }) =>
+        this.#log.warn('audit_damaged', { file: this.#folder.file(file), line, count }),
     })
   }
 
@@ -117,7 +123,7 @@ export async function openAuditTrail(
     if (error instanceof FolderRefusedError) throw error
     if (['EACCES', 'EPERM', 'EROFS', 'EISDIR', 'ELOOP'].includes(systemCode(error) ?? '')) throw error
   })
-  return new AuditTrail(folder, new TrailWriter(file, log))
+  return new AuditTrail(folder, new TrailWriter(file, log), log)
 }
 
 function placeOf(store: string, revision: number, after: number | undefined): ChangePlace {

@@ -1,5 +1,5 @@
 import { auditFiles, type DataPaths } from '../files/data-folder.ts'
-import { isObject, printableJson } from '../json.ts'
+import { printableJson } from '../json.ts'
 import type { Listed, ListedChanges } from '../storage/change-trail.ts'
 import { parseListTag, storeOfTag } from '../store/list-tag.ts'
 import {
@@ -7,14 +7,18 @@ import {
   countUnlisted,
   forEachTrailLine,
   isOfMany,
+  recordOf,
   revisionBefore,
   type TrailLine,
+  type TrailPlace,
 } from './trail-lines.ts'
 
 /** Changes of a store that are kept while its audit trail is read, to name those that a journal lacks. */
 const LISTED_CHANGES_KEPT = 1_000
 /** Names in the message about changes that a journal lacks. */
 export const LISTED_NAMES_MAX = 20
+/** Lines that do not follow on another one: so many are kept. */
+const STRAYS_KEPT = 100
 
 const TAG_START = '"tag":"'
 const START = '"event":"started"'
@@ -23,31 +27,56 @@ interface TaggedLine {
   readonly store: string
   readonly revision: number
   readonly line: TrailLine
-  /** Whether nothing but the line stands there; a power loss may leave NULs before it. */
-  readonly isClean: boolean
+  readonly file: AuditFileName
+  readonly place: TrailPlace
+}
+
+/** What a file of the trail has beside whole lines. */
+export interface DamagedLines {
+  readonly file: AuditFileName
+  /** The first one, from 1. */
+  readonly line: number
+  readonly count: number
+}
+
+/** What to do about a trail that cannot be read as a whole. It is no record, and so no obstacle. */
+export interface TrailFaults {
+  /** Called if the disk cannot read a part of the files (EIO). */
+  readonly onUnreadable?: () => void
+  /** Gets each file with lines that cannot be what was written. */
+  readonly onDamaged?: (damaged: DamagedLines) => void
 }
 
 /**
  * Reads what the files of a trail list, from the last start of a server on. Lines that are torn or damaged count as not
  * listed, and so do those after a block that the disk cannot read.
  *
- * @param onUnreadable Called if the disk cannot read a part of them (EIO).
  * @returns Undefined for a store that no line names: then the lines of its changes must not be made up.
  * @throws the system's error, but for EIO.
  */
 export async function readListedChanges(
   folder: DataPaths,
-  onUnreadable: () => void = () => {},
+  { onUnreadable = () => {}, onDamaged = () => {} }: TrailFaults = {},
 ): Promise<Listed> {
   const stores = new Map<string, StoreLines>()
+  const damaged = new Map<AuditFileName, DamagedLines>()
+  const addDamaged = (file: AuditFileName, number: number) => {
+    const { line = number, count = 0 } = damaged.get(file) ?? {}
+    damaged.set(file, { file, line: Math.min(line, number), count: count + 1 })
+  }
   for (const name of await filesSinceStart(folder, onUnreadable)) {
     const visit = (tagged: TaggedLine) => {
       const lines = stores.get(tagged.store) ?? new StoreLines()
       stores.set(tagged.store, lines)
-      lines.take(tagged)
+      if (!lines.take(tagged)) addDamaged(name, tagged.place.number)
     }
-    if (!(await forEachTaggedLine(folder, name, TAG_START, visit))) onUnreadable()
+    const isRead = await forEachTaggedLine(folder, name, TAG_START, visit, (line) => addDamaged(name, line))
+    if (!isRead) onUnreadable()
   }
+  // A damaged line may be the one that a stray follows on.
+  const strays = damaged.size > 0 ? [] : [...stores.values()].flatMap((lines) => lines.strays())
+  for (const { file, place } of strays) addDamaged(file, place.number)
+  for (const lines of damaged.values()) onDamaged(lines)
   return (store) => stores.get(storeOfTag(store))
 }
 
@@ -67,14 +96,17 @@ async function filesSinceStart(folder: DataPaths, onUnreadable: () => void): Pro
 /** @returns As `forEachTrailLine`. */
 function forEachTaggedLine(
   folder: DataPaths,
-  name: AuditFileName,
+  file: AuditFileName,
   text: string,
   visit: (tagged: TaggedLine) => void,
+  onDamaged?: (number: number) => void,
 ): Promise<boolean> {
-  return forEachTrailLine(folder, name, text, (line, isClean) => {
+  const parse = (line: TrailLine, place: TrailPlace) => {
     const tag = parseListTag(line.tag)
-    if (tag !== undefined) visit({ ...tag, line, isClean })
-  })
+    if (tag !== undefined) visit({ ...tag, line, file, place })
+    else if (line.tag !== undefined) onDamaged?.(place.number)
+  }
+  return forEachTrailLine(folder, file, text, parse, onDamaged)
 }
 
 function isStart({ line }: TaggedLine): boolean {
@@ -83,7 +115,9 @@ function isStart({ line }: TaggedLine): boolean {
 
 /** The lines of one store, taken in their order. */
 class StoreLines implements ListedChanges {
-  highest = 0
+  claimed = 0
+  /** Of the last line that follows on another one. */
+  #witnessed: number | undefined
   /** Every change up to it is listed, or was made before the trail began. */
   #complete: number | undefined
   /** Listed changes above a gap. */
@@ -92,20 +126,42 @@ class StoreLines implements ListedChanges {
   readonly #imports: { readonly first: number; readonly last: number }[] = []
   /** The last ones, with the words that name their records. */
   #last: { readonly revision: number; readonly name: string }[] = []
+  /** Lines that do not follow on another one, the last of them. */
+  #strays: TaggedLine[] = []
 
-  take(tagged: TaggedLine): void {
-    const { revision, line, isClean } = tagged
-    this.highest = Math.max(this.highest, revision)
-    if (!isClean) return
-    if (isStart(tagged)) this.#complete = Math.max(this.#complete ?? 0, revision)
+  /** @returns False if it cannot be what was written. */
+  take(tagged: TaggedLine): boolean {
+    const { revision, line, place } = tagged
+    const isOfStart = isStart(tagged)
+    const counted = isOfMany(line) ? Math.min(countUnlisted(line), revision) : 0
+    const after = isOfStart ? revision : revisionBefore(line, revision - Math.max(counted, 1))
+    this.claimed = Math.max(this.claimed, revision)
+    // A digit that is damaged must not say that changes are lost, so a line counts that follows on another one.
+    if (this.#complete !== undefined && this.has(after))
+      this.#witnessed = Math.max(this.#witnessed ?? 0, revision)
+    else this.#strays = [...this.#strays.slice(1 - STRAYS_KEPT), tagged]
+    if (!place.isClean) return true
+    if (isOfStart) this.#complete = Math.max(this.#complete ?? 0, revision)
     else if (isOfMany(line)) {
-      const changes = countUnlisted(line)
-      if (changes > 0 && changes <= revision) this.#add(revision - changes + 1, revision)
+      if (counted > 0) this.#add(revision - counted + 1, revision)
     } else {
-      this.#add(revisionBefore(line, revision - 1) + 1, revision)
-      this.#last.push({ revision, name: nameOf(line) })
+      const record = recordOf(line)
+      if (record === undefined) return false
+      this.#add(after + 1, revision)
+      const { id, name } = record
+      this.#last.push({ revision, name: `${printableJson(name)} (id ${id})` })
       if (this.#last.length > 2 * LISTED_CHANGES_KEPT) this.#last = this.#last.slice(-LISTED_CHANGES_KEPT)
     }
+    return true
+  }
+
+  get highest(): number {
+    return this.#witnessed ?? this.claimed
+  }
+
+  /** The last lines that stand alone above all others. */
+  strays(): readonly TaggedLine[] {
+    return this.#strays.filter(({ revision }) => revision > this.highest)
   }
 
   #add(first: number, last: number) {
@@ -129,9 +185,4 @@ class StoreLines implements ListedChanges {
     const names = later.slice(0, LISTED_NAMES_MAX).map(({ name }) => name)
     return { count: this.highest - revision, names }
   }
-}
-
-function nameOf({ id, name, record }: TrailLine): string {
-  const named = isObject(record) ? record : { id, name }
-  return `${printableJson(named.name)} (id ${named.id})`
 }

@@ -7,6 +7,8 @@ import { IMPORT_AUDITED_RECORDS_MAX } from '../limits.ts'
 /** Holds several of the longest lines. */
 const AUDIT_END_BYTES = 64 * 1024
 
+const [BRACE, BRACE_END] = [0x7b, 0x7d]
+
 export type AuditFileName = (typeof auditFiles)[number]
 
 /** The members of a line. */
@@ -18,7 +20,7 @@ export type TrailLine = Readonly<Record<string, unknown>>
  * @param highest What it is at most, and if the line does not say.
  */
 export function revisionBefore({ after }: TrailLine, highest: number): number {
-  return typeof after === 'number' ? Math.min(after, highest) : highest
+  return Number.isSafeInteger(after) && Number(after) >= 0 ? Math.min(Number(after), highest) : highest
 }
 
 /** Whether it lists changes that were made together. */
@@ -33,31 +35,59 @@ export function isOfMany({ event }: TrailLine): boolean {
 /** How many changes made together have no line but this one; 0 if each has its own, or there were none. */
 export function countUnlisted({ added = 0, modified = 0, removed = 0 }: TrailLine): number {
   const changes = Number(added) + Number(modified) + Number(removed)
-  return changes > IMPORT_AUDITED_RECORDS_MAX ? changes : 0
+  return Number.isSafeInteger(changes) && changes > IMPORT_AUDITED_RECORDS_MAX ? changes : 0
+}
+
+/** Highest id that a line may name. Leaves room above for the next ids, however damaged the line is. */
+const ID_MAX = 10 ** 15
+
+/** The record that a line names: whole, or by id and name. Undefined if it names none. */
+export function recordOf(line: TrailLine): { id: number; name: string } | undefined {
+  const { id, name } = isObject(line.record) ? line.record : line
+  if (!Number.isSafeInteger(id) || typeof id !== 'number' || id < 1 || id > ID_MAX) return undefined
+  return typeof name === 'string' ? { id, name } : undefined
+}
+
+function isInBraces(bytes: Buffer): boolean {
+  return bytes[0] === BRACE && bytes.at(-1) === BRACE_END
+}
+
+/** Where a line stands. */
+export interface TrailPlace {
+  /** From 1. */
+  readonly number: number
+  /** False for a line with NULs before it, as a power loss may leave them. */
+  readonly isClean: boolean
 }
 
 /**
  * Visits the lines of one file of the trail. Skips torn and damaged ones; an absent file has none.
  *
  * @param text Only lines that hold it are parsed.
- * @param visit `isClean` is false for a line with NULs before it, as a power loss may leave them.
+ * @param onDamaged Gets the number of each line that is seen to be damaged, from 1. A last line without an end is only torn.
  * @returns False if the disk cannot read the file (EIO), or not beyond a bad block.
  */
 export async function forEachTrailLine(
   folder: DataPaths,
   name: AuditFileName,
   text: string,
-  visit: (line: TrailLine, isClean: boolean) => void,
+  visit: (line: TrailLine, place: TrailPlace) => void,
+  onDamaged: (number: number) => void = () => {},
 ): Promise<boolean> {
   await using opened = new AsyncDisposableStack()
   try {
     const file = await ifPresent(folder.files.open(folder.file(name), 'r'))
     if (file === undefined) return true
     opened.defer(() => file.close())
-    await forEachLine(file, (bytes) => {
-      if (!bytes.includes(text)) return
-      const line = parseJson(bytes.toString('utf8').replace(/^\0+/, ''))
-      if (isObject(line)) visit(line, bytes[0] !== 0)
+    let number = 0
+    await forEachLine(file, (bytes, _, isWhole) => {
+      number += 1
+      const isClean = bytes[0] !== 0
+      const isText = bytes.length === 0 || !isClean || isInBraces(bytes)
+      const isWanted = isText && bytes.includes(text)
+      const line = isWanted ? parseJson(bytes.toString('utf8').replace(/^\0+/, '')) : undefined
+      if (isObject(line)) visit(line, { number, isClean })
+      else if (isWhole && (isWanted || !isText)) onDamaged(number)
     })
     return true
   } catch (error) {

@@ -1,8 +1,7 @@
 import { auditFiles, type DataPaths } from '../files/data-folder.ts'
-import { isObject } from '../json.ts'
 import { LOST_CHANGES_LISTED_MAX } from '../limits.ts'
 import { parseListTag, storeOfTag } from '../store/list-tag.ts'
-import { forEachTrailLine, type TrailLine } from './trail-lines.ts'
+import { forEachTrailLine, recordOf, type TrailLine } from './trail-lines.ts'
 
 /** A change that the audit trail names. */
 export interface NamedChange {
@@ -24,9 +23,6 @@ export interface NamedChanges {
 }
 
 const CHANGE_EVENT = 'configuration_'
-/** Leaves room above for the next ids, however damaged a line is. */
-const ID_MAX = 10 ** 15
-
 /**
  * Lists the changes of a store that its audit trail names above a revision. Skips lines that cannot be read; lines of
  * earlier versions name no revision.
@@ -86,13 +82,6 @@ function parseNamedChange(line: TrailLine, revision: number): NamedChange | unde
   const record = recordOf(line)
   if (typeof event !== 'string' || !event.startsWith(CHANGE_EVENT) || record === undefined) return undefined
   return { revision, kind: event.slice(CHANGE_EVENT.length), ...record }
-}
-
-/** The record that a line names: whole, or by id and name. */
-function recordOf(line: TrailLine): { id: number; name: string } | undefined {
-  const { id, name } = isObject(line.record) ? line.record : line
-  if (!Number.isSafeInteger(id) || typeof id !== 'number' || id < 1 || id > ID_MAX) return undefined
-  return typeof name === 'string' ? { id, name } : undefined
 }
 
 /** Adds a change in its place, and drops the first if there are too many. */

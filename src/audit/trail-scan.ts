@@ -135,7 +135,7 @@ function createLineScan(search: TrailSearch, listed: ListedRanges) {
     const end = lines.indexOf(NEWLINE, tag)
     // A power loss may leave NULs before a line.
     const line = parseJson(lines.toString('utf8', startOf(lines, tag), end).replace(/^\0+/, ''))
-    if (!isObject(line) || typeof line.time !== 'string' || !TIME.test(line.time)) return
+    if (!isObject(line) || !isTime(line.time)) return
     const parsed = parseListTag(line.tag)
     if (parsed?.store !== search.store || parsed.revision > search.upTo) return
     const { revision } = parsed
@@ -147,6 +147,11 @@ function createLineScan(search: TrailSearch, listed: ListedRanges) {
     listed.add(revisionBefore(line, isChange ? revision - 1 : before), revision, line.time)
     if (isChange || counted > 0) search.take(line, revision, end - tag)
   }
+}
+
+/** A damaged digit may name a month or an hour that is none. */
+function isTime(input: unknown): input is string {
+  return typeof input === 'string' && TIME.test(input) && !Number.isNaN(Date.parse(input))
 }
 
 /** The place of a text from a place on; that of the end if it does not come. */

@@ -143,10 +143,12 @@ async function completeTrail(
     if (next === undefined) throw new Error('the prefix has become empty')
     return { state: next }
   }
-  const missed = { store: storeIdOf(read.meta.value), after: listed.highest, upTo: revision }
-  if (listed.highest === revision || (await listMissed(gateway, keys, audit, missed)))
-    return { state: read, listedAfter: listed.highest }
-  log.warn('cluster_changes_not_audited', { after: listed.highest, up_to: revision })
+  // After changes that could not be listed, a start names the revision from which on all are.
+  const after = Math.min(listed.claimed, revision)
+  const missed = { store: storeIdOf(read.meta.value), after, upTo: revision }
+  if (after === revision || (await listMissed(gateway, keys, audit, missed)))
+    return { state: read, listedAfter: after }
+  log.warn('cluster_changes_not_audited', { after, up_to: revision })
   return { state: read }
 }
 

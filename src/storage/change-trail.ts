@@ -30,8 +30,10 @@ export interface ChangeTrail {
 export type Listed = (store: string) => ListedChanges | undefined
 
 export interface ListedChanges {
-  /** Revision of the last one. */
+  /** Revision of the last one. A line counts if it follows on another one, or is the only one. */
   readonly highest: number
+  /** The highest revision that any line names. */
+  readonly claimed: number
   /** Whether it needs no line: it has one, or was made before the trail began. */
   has(revision: number): boolean
   /** Id and name of the listed changes above a revision, as words, the first of many; and how many there are. */

@@ -83,6 +83,52 @@ describe('the changes that a trail lists', () => {
     assert.equal(none?.highest, 0)
   })
 
+  it('are not proved by a line that follows on none: one digit of it may be damaged', async (t) => {
+    const whole = [started(0), added(1), added(2), added(3)]
+    for (const [lines, highest] of [
+      [whole, 3],
+      [[started(8), ...whole.slice(1)], 3],
+      [[...whole.slice(0, 2), added(6), added(3)], 1],
+      [[...whole.slice(0, 3), added(7)], 2],
+      [[...whole, started(7)], 3],
+      [[...whole, imported(9_000, 5_000)], 3],
+      [[...whole, imported(5_003, 5_000), added(5_004)], 5_004],
+      [[started(8)], 8],
+    ] as const) {
+      const { found } = await listedIn(t, lines)
+      assert.equal(found?.highest, highest, JSON.stringify(lines))
+    }
+    const { found, folder } = await listedIn(t, [...whole, added(7), added(8), added(12)])
+    assert.deepEqual([found?.highest, found?.claimed], [8, 12])
+    const damaged: unknown[] = []
+    await readListedChanges(dataPaths(folder), { onDamaged: (lines) => damaged.push(lines) })
+    assert.deepEqual(damaged, [{ file: auditFiles[0], line: 7, count: 1 }])
+  })
+
+  it('name the files with damaged lines, and go on behind them', async (t) => {
+    const { name: _, ...nameless } = added(2).record
+    const labelled = { event: 'configurations_changed', changed: { labels: { tag: 'x' } } }
+    const { folder } = await listedIn(
+      t,
+      [
+        ...[
+          added(3),
+          { ...added(4), tag: 'x' },
+          '',
+          { ...added(4), record: { ...nameless, nam: 'x' } },
+          labelled,
+        ],
+        ...[`{"tag":"${JSON.stringify(added(4))}`, '"event":"logged_in"}', added(4), added(6)],
+      ],
+      [started(0), added(1), added(2)],
+    )
+    await appendFile(join(folder, auditFiles[0]), '{"time":"half a li')
+    const damaged: unknown[] = []
+    const listed = await readListedChanges(dataPaths(folder), { onDamaged: (lines) => damaged.push(lines) })
+    assert.deepEqual(damaged, [{ file: auditFiles[0], line: 2, count: 4 }])
+    assert.deepEqual([listed(STORE)?.highest, missing(listed(STORE), 7)], [4, [5, 7]])
+  })
+
   it('prove a change also behind NULs, but do not count as its line', async (t) => {
     const { found } = await listedIn(t, [started(0), `\0\0${JSON.stringify(added(1))}`])
     assert.deepEqual([found?.highest, missing(found, 1)], [1, [1]])

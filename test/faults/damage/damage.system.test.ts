@@ -2,8 +2,8 @@ import '../../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
-import { dataFiles } from '../../../src/files/data-folder.ts'
-import { runExecutable } from '../../support/executable.ts'
+import { auditFiles, dataFiles } from '../../../src/files/data-folder.ts'
+import { runExecutable, startExecutable } from '../../support/executable.ts'
 import {
   changedFiles,
   fileIn,
@@ -12,10 +12,13 @@ import {
   replaceFile,
   writeImage,
 } from '../../support/folder-image.ts'
+import { createClient } from '../../support/http-client.ts'
 import { prepareFolders } from '../../support/prepared-folder.ts'
 import { createRandom } from '../../support/random.ts'
 import { folderInMemory } from '../../support/temporary-folder.ts'
 import { bitFlips, files } from './damage-kinds.ts'
+
+const FLIPS = 3
 
 const random = createRandom()
 const suite = { after }
@@ -41,6 +44,21 @@ describe('the executable', () => {
       assert.deepEqual(changedFiles(damaged, await readImage(folder)), [])
     })
   }
+
+  it('starts whatever bit of a file without records is flipped, and shows no stack', async (t) => {
+    t.diagnostic(`seed ${random.seed}`)
+    for (const name of [auditFiles[0], dataFiles.initialCredentials]) {
+      for (const { name: what, bytes } of bitFlips(fileIn(image, name), FLIPS, random)) {
+        await writeImage(folder, replaceFile(image, name, bytes))
+        const server = await startExecutable(t, ['--data', folder])
+        // It waits for the end of the start.
+        const { status } = await createClient(server.url)('GET', '/configurations/')
+        assert.equal(status, 403, `${name}, ${what}`)
+        assert.equal(await server.stop(), 0, `${name}, ${what}`)
+        assert.doesNotMatch(server.stderr(), /\n\s+at /, `${name}, ${what}`)
+      }
+    }
+  })
 
   for (const [what, share] of Object.entries({ 'in half': 0.5, 'of its last line': 1 })) {
     it(`reports a journal that was cut ${what} at the end of a line, as check does, and names what is missing`, async () => {
