@@ -146,7 +146,8 @@ export class Authenticator {
     if (claims === undefined) return []
     await this.#ending.end(claims, request)
     await this.#attempts.succeeded('logged_out', request, claims.principal)
-    return carrierOf(request) === 'bearer' ? [] : this.#sessionCookie.clear(request.isSecure)
+    const { headers, isSecure } = request
+    return carrierOf(request) === 'bearer' ? [] : this.#sessionCookie.clear(headers.cookie, isSecure)
   }
 
   /**

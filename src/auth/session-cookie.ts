@@ -28,10 +28,18 @@ export class SessionCookie {
     return formatCookie(this.#names(isSecure)[0], token, { path: this.#path, isSecure, maxAgeSeconds })
   }
 
-  /** The `Set-Cookie` values that clear it, under each name by which it is found. */
-  clear(isSecure: boolean): string[] {
+  /**
+   * The `Set-Cookie` values that clear it: under its own name, which comes last, and under the earlier one if it was sent.
+   *
+   * curl 7.88 forgets only the last cookie that an answer clears.
+   *
+   * @param header The `Cookie` header of the request.
+   */
+  clear(header: string | undefined, isSecure: boolean): string[] {
+    const [own, earlier] = this.#names(isSecure)
+    const isSent = findCookie(header, [earlier], () => true) === true
     const attributes = { path: this.#path, isSecure, maxAgeSeconds: 0 }
-    return this.#names(isSecure).map((name) => formatCookie(name, '', attributes))
+    return [...(isSent ? [earlier] : []), own].map((name) => formatCookie(name, '', attributes))
   }
 
   /** As `findCookie`, under its own name first. */

@@ -19,6 +19,10 @@ const { username, password } = admin
 const wrong = 'incorrect horse'
 const list = '/configurations/'
 
+/** The `Set-Cookie` value that has a client forget a cookie. */
+const clearing = (cookie: string) =>
+  `${cookie.split('=', 1)[0]}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0`
+
 const cookieOf = (answer: Answer) => answer.headers['set-cookie']?.[0]?.split(';')[0] ?? ''
 
 async function isLetIn(service: TestService, headers: Record<string, string>): Promise<boolean> {
@@ -196,11 +200,7 @@ describe('POST /logout', async () => {
     const answer = await ask('POST', '/logout', { headers: { Cookie } })
     assert.deepEqual([answer.status, answer.text], [200, 'Success'])
     assert.equal(answer.headers['content-type'], 'text/plain; charset=utf-8')
-    const names = [Cookie.split('=', 1)[0], 'connbook_session']
-    assert.deepEqual(
-      answer.headers['set-cookie'],
-      names.map((name) => `${name}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0`),
-    )
+    assert.deepEqual(answer.headers['set-cookie'], [clearing(Cookie)])
     assert.equal(await isLetIn(service, { Cookie }), false)
     assert.equal((await ask('POST', '/logout', { headers: { Cookie } })).status, 403)
   })
@@ -210,8 +210,15 @@ describe('POST /logout', async () => {
     const Cookie = `connbook_session=${session}`
     assert.equal(await isLetIn(service, { Cookie }), true)
     const answer = await ask('POST', '/logout', { headers: { Cookie } })
-    assert.equal(answer.headers['set-cookie']?.[1]?.split(';', 1)[0], 'connbook_session=')
+    assert.deepEqual(answer.headers['set-cookie'], [clearing(Cookie), clearing(await service.cookie())])
     assert.equal(await isLetIn(service, { Cookie }), false)
+  })
+
+  it('clears its own name last, for clients that forget only the last cookie of an answer', async () => {
+    const own = await service.cookie()
+    const earlier = 'connbook_session=left from an upgrade'
+    const answer = await ask('POST', '/logout', { headers: { Cookie: `${own}; ${earlier}` } })
+    assert.deepEqual(answer.headers['set-cookie'], [clearing(earlier), clearing(own)])
   })
 
   it('ends the bearer token that made the call and leaves the cookie alone', async () => {

@@ -28,11 +28,7 @@ describe('over TLS', () => {
       assert.equal((await ask('GET', '/configurations/', { headers })).status, 200)
       assert.equal((await ask('GET', '/configurations/', { headers: unprefixed })).status, 403)
       const logout = await ask('POST', '/logout', { headers })
-      const names = [cookie.split('=', 1)[0], name]
-      assert.deepEqual(
-        logout.headers['set-cookie'],
-        names.map((each) => `${each}=; ${attributes}=0; Secure`),
-      )
+      assert.deepEqual(logout.headers['set-cookie'], [`${cookie.split('=', 1)[0]}=; ${attributes}=0; Secure`])
       assert.equal((await ask('GET', '/configurations/', { headers })).status, 403)
     })
   }
