@@ -62,6 +62,18 @@ export const logEvents = {
     meaning:
       'the key of a node in etcd cannot be read, so none is removed; `connbook check --etcd` says more',
   },
+  cluster_files_reloaded: {
+    level: 'info',
+    fields: ['files'],
+    meaning:
+      'after SIGHUP, or after a refusal of etcd, this node uses what these files say now: password, certificates, key',
+  },
+  cluster_files_reload_failed: {
+    level: 'error',
+    fields: ['files', 'reason', 'in_force'],
+    meaning:
+      'one of these files cannot be used, so what was read before stays in use; correct the file: it is read again when etcd refuses, and at SIGHUP',
+  },
   cluster_reloaded: {
     level: 'warn',
     fields: ['restored', 'records'],
@@ -277,7 +289,7 @@ export const logEvents = {
   reload_ignored: {
     level: 'info',
     fields: ['signal', 'reason'],
-    meaning: 'SIGHUP did nothing, because the server has no certificate',
+    meaning: 'SIGHUP did nothing, because no option names a file that is read again',
   },
   tls_reload_failed: {
     level: 'error',

@@ -1,28 +1,19 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
-import { bareLine } from '../auth/secret.ts'
 import { UsageError } from '../errors.ts'
-import { readNamedFile } from '../files/named-file.ts'
-import { PEM_FILE_BYTES_MAX } from '../limits.ts'
+import type { Log } from '../log.ts'
 import { isLoopback } from '../network.ts'
 import { wordForShell } from '../shell.ts'
 import { ClusterKeys } from './cluster-keys.ts'
+import { type EtcdFileOptions, EtcdFiles } from './etcd-files.ts'
 import { type Gateway, openGateway } from './gateway.ts'
 import { openSealer, type Sealer } from './sealed-text.ts'
 
-/** Longest file with a password. */
-const SECRET_FILE_BYTES_MAX = 4096
-
 /** What options say of an etcd cluster. */
-export interface ClusterOptions {
+export interface ClusterOptions extends EtcdFileOptions {
   /** URLs; undefined if the records are in the data folder. */
   readonly etcd: readonly string[] | undefined
   readonly etcdPrefix: string
-  readonly etcdCa: string | undefined
-  readonly etcdCert: string | undefined
-  readonly etcdKey: string | undefined
-  readonly etcdUser: string | undefined
-  readonly etcdPasswordFile: string | undefined
   readonly etcdKeyFile: string | undefined
   readonly etcdPlain: boolean
 }
@@ -36,40 +27,35 @@ export interface ClusterAccess extends Disposable {
   readonly place: string
   /** The words of a command line that name the same cluster, with full paths. */
   readonly flags: string
+  /** Reads the files again by which etcd lets this process in; undefined if there are none. */
+  readonly reload: (() => void) | undefined
 }
 
 /**
  * Undefined if the records are in the data folder.
  *
+ * @param log As for `EtcdFiles`.
  * @throws {UsageError} {KeyExposedError} if the options do not fit each other, or a file that they name cannot be used.
  */
-export function accessCluster(options: ClusterOptions): ClusterAccess | undefined {
-  const { etcd, etcdPrefix, etcdCa, etcdCert, etcdKey, etcdUser, etcdPasswordFile, etcdKeyFile } = options
+export function accessCluster(options: ClusterOptions, log?: Log): ClusterAccess | undefined {
+  const { etcd, etcdPrefix, etcdKeyFile } = options
   if (etcd === undefined) return undefined
   for (const url of etcd) checkPrivate(url, options)
-  if ((etcdCert === undefined) !== (etcdKey === undefined))
-    throw new UsageError('Cannot use only one of --etcd-cert and --etcd-key; give both or neither')
-  if ((etcdUser === undefined) !== (etcdPasswordFile === undefined))
-    throw new UsageError('Cannot use only one of --etcd-user and --etcd-password-file; give both or neither')
+  checkPairs(options)
   if (etcdKeyFile === undefined)
     throw new UsageError(
       'Cannot use etcd without --etcd-key-file: the signing keys must not be readable there; make one with: (umask 077; openssl rand -hex 32 > FILE), and copy it to each node',
     )
-  const tls = {
-    ca: pemOf('--etcd-ca', etcdCa, false),
-    certificate: pemOf('--etcd-cert', etcdCert, false),
-    key: pemOf('--etcd-key', etcdKey, true),
-  }
-  const password = etcdPasswordFile === undefined ? '' : readPassword(etcdPasswordFile)
-  const login = etcdUser === undefined ? undefined : { user: etcdUser, password }
+  const files = new EtcdFiles(options, log)
   const sealer = openSealer(etcdKeyFile)
-  const gateway = openGateway({ endpoints: etcd, tls, login })
+  const gateway = openGateway({ endpoints: etcd, source: files })
   return {
     gateway,
     sealer,
     keys: new ClusterKeys(etcdPrefix),
     place: `etcd at ${etcd.join(', ')}, prefix ${etcdPrefix}`,
     flags: flagsOf(options),
+    reload: files.reload,
     [Symbol.dispose]: () => gateway.close(),
   }
 }
@@ -90,6 +76,13 @@ function flagsOf({ etcd = [], etcdPrefix, etcdUser, etcdPlain, ...files }: Clust
   return [...given, ...(etcdPlain ? ['--etcd-plain'] : [])].join(' ')
 }
 
+function checkPairs({ etcdCert, etcdKey, etcdUser, etcdPasswordFile }: ClusterOptions) {
+  if ((etcdCert === undefined) !== (etcdKey === undefined))
+    throw new UsageError('Cannot use only one of --etcd-cert and --etcd-key; give both or neither')
+  if ((etcdUser === undefined) !== (etcdPasswordFile === undefined))
+    throw new UsageError('Cannot use only one of --etcd-user and --etcd-password-file; give both or neither')
+}
+
 function checkPrivate(url: string, { etcdPlain }: ClusterOptions) {
   const { protocol, hostname } = new URL(url)
   const host = hostname.replace(/^\[|\]$/g, '')
@@ -98,19 +91,4 @@ function checkPrivate(url: string, { etcdPlain }: ClusterOptions) {
   throw new UsageError(
     `Cannot use --etcd "${url}": others on the network could read and change what is sent; use https:, or allow that with --etcd-plain`,
   )
-}
-
-function pemOf(flag: string, path: string | undefined, isSecret: boolean): string | undefined {
-  if (path === undefined) return undefined
-  return readNamedFile({ flag, path, kind: 'PEM file', bytesMax: PEM_FILE_BYTES_MAX }, { isSecret })
-}
-
-function readPassword(path: string): string {
-  const file = {
-    flag: '--etcd-password-file',
-    path,
-    kind: 'file with the password',
-    bytesMax: SECRET_FILE_BYTES_MAX,
-  }
-  return bareLine(readNamedFile(file, { isSecret: true }))
 }

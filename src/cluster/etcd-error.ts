@@ -60,6 +60,8 @@ export class EtcdError extends ConnbookError {
   readonly endpoint: string
   /** The words of etcd or of the system. */
   readonly words: string
+  /** What to do, as the end of a sentence. */
+  readonly remedy: string
 
   constructor(
     endpoint: string,
@@ -76,6 +78,7 @@ export class EtcdError extends ConnbookError {
     this.reason = reason
     this.isUndone = isUndone
     this.words = words
+    this.remedy = remedy
   }
 }
 

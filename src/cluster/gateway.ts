@@ -24,6 +24,8 @@ import {
 export const ETCD_ATTEMPT_MS = 1_000
 /** Between logins at etcd that did not help: each costs etcd a slow hash. */
 const ETCD_LOGIN_PAUSE_MS = 1_000
+/** Between looks at whether a pass that etcd refuses was renewed. */
+const PASS_RENEWAL_PAUSE_MS = 500
 
 /** The JSON gateway of an etcd cluster: calls go to one member, and to the next one when it does not answer. */
 export interface Gateway {
@@ -66,17 +68,35 @@ export interface Watched {
   readonly signal: AbortSignal
 }
 
+/** What etcd and a node know each other by. */
+export interface EtcdPass {
+  readonly tls: EtcdTls
+  readonly login: EtcdLogin | undefined
+}
+
+/** Where a pass comes from. */
+export interface PassSource {
+  /** The same object until there is another one. */
+  readonly pass: EtcdPass
+  /** Called after a refusal; from then on `pass` is the newest. */
+  renew(): void
+}
+
 export interface GatewayOptions {
   /** URLs; at least one. */
   readonly endpoints: readonly string[]
-  readonly tls?: EtcdTls
-  readonly login?: EtcdLogin | undefined
+  /** By default nothing is needed to be let in. */
+  readonly source?: PassSource
 }
 
+const NO_PASS: PassSource = { pass: { tls: {}, login: undefined }, renew() {} }
+
 /** @throws {UsageError} if certificates or key are not what they should be. */
-export function openGateway({ endpoints, tls = {}, login }: GatewayOptions): Gateway {
-  const clients = endpoints.map((endpoint) => new HttpClient(endpoint, tls))
-  const session = new EtcdSession(login)
+export function openGateway({ endpoints, source = NO_PASS }: GatewayOptions): Gateway {
+  let { pass } = source
+  const clients = endpoints.map((endpoint) => new HttpClient(endpoint, pass.tls))
+  const session = new EtcdSession(pass.login)
+  let renewedMs = Number.NEGATIVE_INFINITY
   let place = 0
   let isClosed = false
 
@@ -107,6 +127,35 @@ export function openGateway({ endpoints, tls = {}, login }: GatewayOptions): Gat
     place = (place + 1) % clients.length
   }
 
+  /** Takes another pass, if there is one. */
+  function usePass(): EtcdPass {
+    const { pass: next } = source
+    if (next === pass) return pass
+    if (next.tls !== pass.tls) for (const client of clients) client.useTls(next.tls)
+    session.useLogin(next.login)
+    pass = next
+    return pass
+  }
+
+  /** Makes a call, and once more if etcd refused a pass that has been renewed. @throws {EtcdError} */
+  async function letIn<Result>(
+    client: HttpClient,
+    send: (token: string) => Promise<Result>,
+  ): Promise<Result> {
+    const used = usePass()
+    try {
+      return await session.use(client, send)
+    } catch (error) {
+      if (!(error instanceof EtcdError) || !error.isUndone || !isOfPass(error)) throw error
+      if (source.pass === used && performance.now() >= renewedMs + PASS_RENEWAL_PAUSE_MS) {
+        renewedMs = performance.now()
+        source.renew()
+      }
+      if (usePass() === used) throw error
+    }
+    return session.use(client, send)
+  }
+
   async function call<Answer>(
     path: string,
     body: string,
@@ -118,7 +167,7 @@ export function openGateway({ endpoints, tls = {}, login }: GatewayOptions): Gat
       const client = current()
       const post = (token: string) => client.post({ path, body, token, signal, timeoutMs: attemptMs })
       try {
-        return read(await session.use(client, post))
+        return read(await letIn(client, post))
       } catch (error) {
         if (error instanceof SyntaxError) throw client.unexpected(error)
         if (!(error instanceof EtcdError) || !isMembers(error)) throw error
@@ -132,7 +181,7 @@ export function openGateway({ endpoints, tls = {}, login }: GatewayOptions): Gat
   async function* watch(watched: Watched) {
     if (isClosed) throw new Error('the gateway is closed')
     const client = current()
-    const { first, messages } = await session.use(client, (token) => beginWatch(client, token, watched))
+    const { first, messages } = await letIn(client, (token) => beginWatch(client, token, watched))
     try {
       if (first.value !== undefined) yield first.value
       yield* messages
@@ -177,6 +226,11 @@ export function isPassing({ reason }: EtcdError): boolean {
   return reason === 'unreachable' || reason === 'timed_out' || reason === 'unavailable'
 }
 
+/** Whether another password or certificate may help. */
+function isOfPass({ reason }: EtcdError): boolean {
+  return reason === 'tls' || reason === 'login_failed'
+}
+
 /** Whether it is about this member, so that another one may answer. */
 function isMembers(error: EtcdError): boolean {
   return isPassing(error) || error.reason === 'tls'
@@ -185,14 +239,16 @@ function isMembers(error: EtcdError): boolean {
 // https://grpc.io/docs/guides/status-codes/
 const UNAVAILABLE = 14
 
-interface EtcdLogin {
+export interface EtcdLogin {
   readonly user: string
   readonly password: string
+  /** Path of the file that has the password, for messages. */
+  readonly file?: string
 }
 
 /** A session at etcd: logs in when it has to, once for all calls that wait for it. Without a login it has no token. */
 class EtcdSession {
-  readonly #login: EtcdLogin | undefined
+  #login: EtcdLogin | undefined
   /** Empty while etcd says that authentication is not enabled. */
   #token: string | undefined
   #triedMs = Number.NEGATIVE_INFINITY
@@ -202,6 +258,12 @@ class EtcdSession {
   constructor(login: EtcdLogin | undefined) {
     this.#login = login
     if (login === undefined) this.#token = ''
+  }
+
+  /** From the next login on. */
+  useLogin(login: EtcdLogin | undefined): void {
+    this.#login = login
+    this.#failure = undefined
   }
 
   /** Makes a call with a token, and once more with a new one if the first was not good any more. @throws {EtcdError} */
@@ -235,7 +297,7 @@ class EtcdSession {
 
   async #authenticate(client: HttpClient): Promise<string> {
     if (this.#failure !== undefined && this.#wasTriedJustNow()) throw this.#failure
-    const { user, password } = this.#login ?? { user: '', password: '' }
+    const { user, password, file }: EtcdLogin = this.#login ?? { user: '', password: '' }
     const body = authenticateBody(user, password)
     const timeoutMs = ETCD_ATTEMPT_MS
     this.#failure = undefined
@@ -255,7 +317,11 @@ class EtcdSession {
         return ''
       }
       // What the login is for has not been sent.
-      const undone = new EtcdError(endpoint, reason, words, { isUndone: true, cause: failure })
+      const remedy =
+        reason === 'login_failed' && file !== undefined
+          ? `give the right --etcd-user, or write its password into "${file}", which is read again`
+          : failure.remedy
+      const undone = new EtcdError(endpoint, reason, words, { isUndone: true, cause: failure, remedy })
       if (reason === 'login_failed') {
         this.#failure = undone
         this.#triedMs = performance.now()

@@ -37,16 +37,21 @@ interface SentRequest {
 
 const NOT_SENT = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN']
 
+interface Agents {
+  readonly calls: Agent
+  /** Streams end with their connection. */
+  readonly streams: Agent
+}
+
 /** HTTP to one member of the cluster. */
 export class HttpClient {
   readonly endpoint: string
-  readonly #tls: EtcdTls
+  #tls: EtcdTls
+  readonly #isSecure: boolean
   readonly #request: (options: RequestOptions) => ClientRequest
   readonly #place: RequestOptions
   readonly #host: string
-  readonly #agent: Agent
-  /** Streams end with their connection. */
-  readonly #streamAgent: Agent
+  #agents: Agents
 
   /** @throws {UsageError} if certificates or key are not what they should be. */
   constructor(endpoint: string, tls: EtcdTls) {
@@ -54,12 +59,9 @@ export class HttpClient {
     this.#tls = tls
     const { protocol, hostname, port, host } = new URL(endpoint)
     const isSecure = protocol === 'https:'
-    // Loaded only where it is needed: it takes time and memory.
-    const { Agent, request } = isSecure ? process.getBuiltinModule('node:https') : http
-    const agentOptions = { noDelay: true, ...(isSecure ? { secureContext: openTls(tls) } : {}) }
-    this.#request = request
-    this.#agent = new Agent({ ...agentOptions, keepAlive: true })
-    this.#streamAgent = new Agent(agentOptions)
+    this.#isSecure = isSecure
+    this.#request = moduleFor(isSecure).request
+    this.#agents = openAgents(isSecure, tls)
     this.#host = host
     this.#place = {
       method: 'POST',
@@ -68,9 +70,18 @@ export class HttpClient {
     }
   }
 
+  /** Makes further connections with other certificates. Those that are in use go on. @throws {UsageError} */
+  useTls(tls: EtcdTls): void {
+    const { calls } = this.#agents
+    this.#agents = openAgents(this.#isSecure, tls)
+    this.#tls = tls
+    calls.maxFreeSockets = 0
+    for (const socket of Object.values(calls.freeSockets).flat()) socket?.destroy()
+  }
+
   /** @throws {EtcdError} or the reason of the signal. */
   async post(options: PostOptions): Promise<Record<string, unknown>> {
-    const sent = this.#send(options, this.#agent)
+    const sent = this.#send(options, this.#agents.calls)
     try {
       const response = await sent.response
       const text = await readText(response, sent.extend)
@@ -86,7 +97,7 @@ export class HttpClient {
 
   /** The lines of an answer that goes on; ends when the member ends it. @throws {EtcdError} or the reason of the signal. */
   async *stream(options: PostOptions): AsyncGenerator<string> {
-    const sent = this.#send(options, this.#streamAgent)
+    const sent = this.#send(options, this.#agents.streams)
     try {
       const response = await sent.response
       const { statusCode = 0 } = response
@@ -103,8 +114,8 @@ export class HttpClient {
   }
 
   close(): void {
-    this.#agent.destroy()
-    this.#streamAgent.destroy()
+    this.#agents.calls.destroy()
+    this.#agents.streams.destroy()
   }
 
   #send({ path, body, token, signal, timeoutMs }: PostOptions, agent: Agent): SentRequest {
@@ -191,6 +202,18 @@ export class HttpClient {
   }
 }
 
+/** Loaded only where it is needed: TLS takes time and memory. */
+function moduleFor(isSecure: boolean) {
+  return isSecure ? process.getBuiltinModule('node:https') : http
+}
+
+/** @throws {UsageError} */
+function openAgents(isSecure: boolean, tls: EtcdTls): Agents {
+  const { Agent } = moduleFor(isSecure)
+  const options = { noDelay: true, ...(isSecure ? { secureContext: openTls(tls) } : {}) }
+  return { calls: new Agent({ ...options, keepAlive: true }), streams: new Agent(options) }
+}
+
 /** Much faster for short answers than `for await`. */
 function readText(response: IncomingMessage, onPiece: () => void): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
@@ -225,6 +248,8 @@ export interface EtcdTls {
   readonly ca?: string | undefined
   readonly certificate?: string | undefined
   readonly key?: string | undefined
+  /** Of their files, for messages. */
+  readonly paths?: { readonly ca: string | undefined; readonly certificate: string | undefined }
 }
 
 /** Made once, and not for each connection. @throws {UsageError} if one of them is not what it should be. */
@@ -243,18 +268,22 @@ export function openTls({ ca, certificate, key }: EtcdTls): SecureContext {
  *
  * @param code The code of the error. @see https://nodejs.org/api/tls.html#x509-certificate-error-codes
  */
-function remedyOfHandshake(code: string, { certificate }: EtcdTls): string | undefined {
+function remedyOfHandshake(code: string, { certificate, paths }: EtcdTls): string | undefined {
   if (code === 'CERT_HAS_EXPIRED')
     return 'renew the certificate of this member, or that of its authority, or set the clock of this host'
   if (code === 'CERT_NOT_YET_VALID') return 'set the clock of this host, or that of the member'
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'name the member with --etcd as its certificate does'
   if (/^(?:UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|CERT_)/.test(code))
-    return 'give the authority of its certificate with --etcd-ca'
+    return `give the authority of its certificate with --etcd-ca${fileOf(paths?.ca)}`
   // etcd says the same of each certificate that it does not take, and of none.
   if (!/ALERT_(?:BAD|UNKNOWN|.*CERTIFICATE|.*_CA$)/.test(code)) return undefined
   return certificate === undefined
     ? 'it wants a client certificate: give --etcd-cert and --etcd-key'
-    : 'it does not take the client certificate: check the dates of --etcd-cert, and that its authority is the one that etcd trusts'
+    : `it does not take the client certificate: check the dates of --etcd-cert${fileOf(paths?.certificate)}, and that its authority is the one that etcd trusts`
+}
+
+function fileOf(path: string | undefined): string {
+  return path === undefined ? '' : ` "${path}"`
 }
 
 function check<Result>(flags: string, open: () => Result): Result {

@@ -68,8 +68,11 @@ async function serve(options: Options, { environment, screen }: CommandContext):
     warnOfShortMemory(memoryBytes(), service.recordBytes, log)
     await announceFirstStart(service, options, log, screen)
     signals.onReload(() => {
-      if (tlsPaths === undefined) log.info('reload_ignored', { signal: 'SIGHUP', reason: 'no --tls-cert' })
-      else reloadTls(tlsPaths, service, log)
+      const { reloadCluster } = service
+      if (tlsPaths !== undefined) reloadTls(tlsPaths, service, log)
+      else if (reloadCluster === undefined)
+        log.info('reload_ignored', { signal: 'SIGHUP', reason: 'no --tls-cert' })
+      reloadCluster?.()
     })
     const end = await Promise.race([signals.stop, service.failed])
     if (end instanceof Error) log.error('fatal_error', { reason: end.message })

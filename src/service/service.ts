@@ -57,6 +57,8 @@ export interface Service {
   readonly failed: Promise<Error>
   /** As in `Listener`. */
   useCertificate(tls: TlsTexts): void
+  /** Reads the files again by which etcd lets this node in; undefined if there are none. */
+  readonly reloadCluster: (() => void) | undefined
   /** Answers requests in flight, closes everything and releases the folder; a further call waits for the same end. */
   stop(): Promise<void>
 }
@@ -97,7 +99,7 @@ export async function startService(service: ServiceOptions): Promise<Service> {
  */
 async function start(service: ServiceOptions, opened: AsyncDisposableStack): Promise<Service> {
   const { options, environment, log, tls, makeClock, signal } = service
-  const cluster = accessCluster(options)
+  const cluster = accessCluster(options, log)
   const folder = await lockFolder(service, cluster !== undefined, opened)
   const scheduler = new Scheduler()
   opened.defer(collectWhenIdle())
@@ -147,6 +149,7 @@ async function start(service: ServiceOptions, opened: AsyncDisposableStack): Pro
     recordBytes: recordMemory(state.store),
     madeUp: state.madeUp,
     useCertificate: (next) => listener.useCertificate(next),
+    reloadCluster: cluster?.reload,
     failed: state.failed,
     stop: () => (stopped ??= closeAll(opened)),
   }

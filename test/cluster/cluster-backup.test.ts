@@ -19,6 +19,7 @@ function restoreInto(gateway: Gateway) {
     sealer: new Sealer(Buffer.alloc(32, 1), '/etc/key'),
     place: 'etcd',
     flags: '',
+    reload: undefined,
     [Symbol.dispose]: () => {},
   }
   return restoreCluster(access, smallBackup)

@@ -5,23 +5,21 @@ import type { ServerResponse } from 'node:http'
 import { describe, it, type TestContext } from 'node:test'
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
 import { EtcdError, type EtcdReason } from '../../src/cluster/etcd-error.ts'
-import { ETCD_ATTEMPT_MS, type GatewayOptions, openGateway } from '../../src/cluster/gateway.ts'
+import { ETCD_ATTEMPT_MS, type EtcdPass, openGateway, type PassSource } from '../../src/cluster/gateway.ts'
 import type { WatchMessage } from '../../src/cluster/messages.ts'
+import { eventually } from '../support/eventually.ts'
 import { freePort } from '../support/free-port.ts'
 import { holdTimers } from '../support/held-timers.ts'
 import { refuse, type ScriptedEtcd, startScriptedEtcd } from './scripted-etcd.ts'
+import { fixedPass } from './support/fixed-pass.ts'
 
 const FINE = '{"header":{"revision":"5"},"succeeded":true}'
 const nothing = { compare: [], success: [], failure: [] }
 const login = { user: 'connbook', password: 'secret' }
 
-function open(
-  t: TestContext,
-  members: readonly (ScriptedEtcd | string)[],
-  options: Partial<GatewayOptions> = {},
-) {
+function open(t: TestContext, members: readonly (ScriptedEtcd | string)[], pass: Partial<EtcdPass> = {}) {
   const endpoints = members.map((member) => (typeof member === 'string' ? member : member.url))
-  const gateway = openGateway({ endpoints, ...options })
+  const gateway = openGateway({ endpoints, source: fixedPass(pass) })
   t.after(() => gateway.close())
   return gateway
 }
@@ -279,6 +277,54 @@ describe('a login at etcd', () => {
       await open(t, [member], { login }).transact(nothing)
       assert.equal(logins(member), 2, message)
     }
+  })
+
+  it('is made with another password once there is one, for calls and watches', async (t) => {
+    let valid = 'secret'
+    const member = await startScriptedEtcd(t, ({ path, body, headers }, response) => {
+      if (path === '/v3/auth/authenticate')
+        if (JSON.parse(body).password === valid) response.end(JSON.stringify({ token: valid }))
+        else refuse(response, 400, 'etcdserver: authentication failed, invalid user ID or password', 3)
+      else if (headers.authorization !== valid) refuse(response, 401, 'etcdserver: invalid auth token', 16)
+      else
+        response.end(path === '/v3/watch' ? '{"result":{"header":{"revision":"5"},"created":true}}\n' : FINE)
+    })
+    const written = { login }
+    let looks = 0
+    const source: PassSource & { pass: EtcdPass } = {
+      pass: { tls: {}, login },
+      renew() {
+        looks += 1
+        if (written.login !== source.pass.login) source.pass = { tls: {}, login: written.login }
+      },
+    }
+    const gateway = openGateway({ endpoints: [member.url], source })
+    t.after(() => gateway.close())
+    await gateway.transact(nothing)
+    assert.equal(looks, 0)
+
+    valid = 'renewed'
+    const refused = failsWith('login_failed', true, /authentication failed/)
+    await assert.rejects(gateway.transact(nothing), refused)
+    await assert.rejects(gateway.transact(nothing), refused)
+    assert.equal(looks, 1, 'twice within a moment')
+
+    written.login = { ...login, password: 'renewed' }
+    source.renew()
+    const signal = AbortSignal.timeout(60_000)
+    const watch = gateway.watch({ key: '/', end: '0', fromRevision: 1, signal })[Symbol.asyncIterator]()
+    assert.equal((await watch.next()).value?.kind, 'created')
+    await Promise.all(Array.from({ length: 5 }, () => gateway.transact(nothing)))
+
+    // A call in flight finds out by itself.
+    valid = 'renewed again'
+    written.login = { ...login, password: valid }
+    await eventually('it looks again', () =>
+      gateway.transact(nothing).then(
+        () => true,
+        () => false,
+      ),
+    )
   })
 
   it('is not needed while authentication is off, and is made when it is on again', async (t) => {

@@ -9,6 +9,7 @@ import { openGateway } from '../../src/cluster/gateway.ts'
 import { type EtcdTls, openTls } from '../../src/cluster/http-client.ts'
 import { UsageError } from '../../src/errors.ts'
 import { makeCertificate } from '../support/certificate.ts'
+import { fixedPass } from './support/fixed-pass.ts'
 
 describe('certificates for etcd', () => {
   it('must be certificates, and the key must be that of the certificate', async (t) => {
@@ -45,7 +46,7 @@ describe('a handshake with etcd that fails', () => {
     ]
     for (const [options, tls, message, host] of cases) {
       const url = await serve(t, options, host)
-      const gateway = openGateway({ endpoints: [url], tls })
+      const gateway = openGateway({ endpoints: [url], source: fixedPass({ tls }) })
       t.after(() => gateway.close())
       await assert.rejects(gateway.range({ key: '/a' }), {
         name: 'EtcdError',
@@ -70,7 +71,10 @@ describe('a connection to etcd that breaks', () => {
     await once(server, 'listening')
     t.after(() => void server.close())
     const { port } = server.address() as AddressInfo
-    const gateway = openGateway({ endpoints: [`https://localhost:${port}`], tls: { ca: cert } })
+    const gateway = openGateway({
+      endpoints: [`https://localhost:${port}`],
+      source: fixedPass({ tls: { ca: cert } }),
+    })
     t.after(() => gateway.close())
     await assert.rejects(gateway.transact({ compare: [], success: [], failure: [] }), {
       reason: 'tls',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, describe, it, type TestContext } from 'node:test'
 import { EtcdError, type EtcdReason } from '../../../src/cluster/etcd-error.ts'
-import { type Gateway, type GatewayOptions, openGateway } from '../../../src/cluster/gateway.ts'
+import { type EtcdPass, type Gateway, openGateway } from '../../../src/cluster/gateway.ts'
 import {
   type Compare,
   type EtcdOperation,
@@ -23,13 +23,14 @@ import { eventually } from '../../support/eventually.ts'
 import { type EtcdCluster, PATIENT, startEtcd } from './etcd.ts'
 import { asUser, expiringTokens, logInToEtcd, requireLogin, rootUser } from './etcd-login.ts'
 import { makeEtcdCertificates, noOpenSsl } from './etcd-tls.ts'
+import { fixedPass } from './fixed-pass.ts'
 import type { EtcdVersion } from './newer-etcd.ts'
 
 const login = { user: 'connbook', password: 'secret' }
 
 /** A gateway that waits for a slow etcd, and repeats a login or the beginning of a watch for which it does not wait. */
-function open(t: TestContext, { urls }: Pick<EtcdCluster, 'urls'>, options: Partial<GatewayOptions> = {}) {
-  const gateway = openGateway({ endpoints: urls, ...options })
+function open(t: TestContext, { urls }: Pick<EtcdCluster, 'urls'>, pass: Partial<EtcdPass> = {}) {
+  const gateway = openGateway({ endpoints: urls, source: fixedPass(pass) })
   t.after(() => gateway.close())
   const patient: Gateway = {
     ...gateway,
