@@ -62,6 +62,17 @@ export const logEvents = {
     meaning:
       'the key of a node in etcd cannot be read, so none is removed; `connbook check --etcd` says more',
   },
+  cluster_changes_refused: {
+    level: 'error',
+    fields: ['endpoint', 'reason'],
+    meaning:
+      'etcd is full and takes no changes, until its alarm is disarmed: compact and defragment it, or raise its quota, and disarm the alarm',
+  },
+  cluster_changes_accepted_again: {
+    level: 'info',
+    fields: ['endpoint'],
+    meaning: 'etcd has room again, and changes are accepted',
+  },
   cluster_files_reloaded: {
     level: 'info',
     fields: ['files'],

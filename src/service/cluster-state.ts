@@ -13,6 +13,7 @@ import { type ClusterState, readCluster } from '../cluster/cluster-reading.ts'
 import { type NewStore, openCluster, startCluster } from '../cluster/cluster-start.ts'
 import { EtcdError } from '../cluster/etcd-error.ts'
 import { EtcdRevocations } from '../cluster/etcd-revocations.ts'
+import { EtcdRoom } from '../cluster/etcd-room.ts'
 import { isPassing } from '../cluster/gateway.ts'
 import type { WatchEvent } from '../cluster/messages.ts'
 import { listMissed } from '../cluster/missed-changes.ts'
@@ -37,12 +38,15 @@ export { accessCluster }
  */
 export async function openClusterState(
   parts: StateParts,
-  access: ClusterAccess,
+  given: ClusterAccess,
   maxStalenessMs: number,
 ): Promise<OpenedState> {
   const { folder, environment, audit, log, scheduler, ttlSeconds, makeClock, signal, opened } = parts
+  opened.defer(() => given.gateway.close())
+  const room = new EtcdRoom(given.gateway, given.keys, log)
+  opened.defer(() => room.close())
+  const access = { ...given, gateway: room.gateway }
   const { gateway, keys } = access
-  opened.defer(() => gateway.close())
   await checkNoState(folder)
   const own = await nodeOf(folder)
   const floor = await openClockFloor(folder, { log, ...(makeClock ? { makeClock } : {}) })
@@ -79,7 +83,10 @@ export async function openClusterState(
     madeUp: made?.madeUp,
     ignored: made === undefined ? givenVariables(environment) : made.ignored,
     listedAfter,
-    whyNotWritable: () => (store.isWritable ? undefined : `${lastCheck()}; the log says more`),
+    whyNotWritable() {
+      if (room.isFull) return 'etcd is full, and changes are refused; the log says more'
+      return store.isWritable ? undefined : `${lastCheck()}; the log says more`
+    },
     guard: {
       whyNotReadable: () => (follower.checkAgeMs <= maxStalenessMs ? undefined : lastCheck()),
       catchUp: () => store.catchUp(),

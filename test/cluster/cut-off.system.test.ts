@@ -139,13 +139,18 @@ describe('a node whose etcd is full', { skip: missingEtcd }, () => {
       )
       if (filled) break
     }
-    assert.equal(await codeOf(await add('b')), '507 storage_full')
+    for (let i = 0; i < 3; i++) assert.equal(await codeOf(await add('b')), '507 storage_full')
+    const ready = async (query = '') => (await node.call(`/readyz${query}`)).status
+    assert.deepEqual([await ready(), await ready('?reads=1')], [503, 200])
+    assert.equal(node.log.events.filter((event) => event === 'cluster_changes_refused').length, 1)
     assert.equal((await node.call('/configurations/a', { headers })).status, 200)
     assert.equal((await node.call('/configurations/b', { headers })).status, 404)
     await client.removeAll('/filler/')
     await client.compact()
     await client.defragment()
     await client.disarm()
+    await eventually('it is ready without a change of anybody', async () => (await ready()) === 200)
+    assert.ok(node.log.events.includes('cluster_changes_accepted_again'))
     assert.equal((await add('b')).status, 200)
   })
 })
