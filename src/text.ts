@@ -67,9 +67,14 @@ const HIDDEN_CHARACTER = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
 
 /** Shows hidden characters as JSON would escape them: `\u001b`. */
 export function escapeHidden(text: string): string {
-  return text.replace(HIDDEN_CHARACTER, (character) =>
-    Array.from({ length: character.length }, (_, i) => {
-      return `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`
-    }).join(''),
-  )
+  return text.replace(HIDDEN_CHARACTER, (character) => character.split('').map(escapeUnit).join(''))
+}
+
+/** The same JSON in ASCII. */
+export function escapeNonAscii(json: string): string {
+  return json.replace(/[\u0080-\uffff]/g, escapeUnit)
+}
+
+function escapeUnit(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 }

@@ -1,5 +1,5 @@
 import type { Authenticator } from '../auth/authenticator.ts'
-import { areSameGrants, jsonReply, type Reply, type Request } from '../http/message.ts'
+import { areSameGrants, type Reply, type Request, textReply } from '../http/message.ts'
 import { PROBLEM_TYPE, Problem, problemOf } from '../http/problem.ts'
 import {
   adviseOnPath,
@@ -10,6 +10,7 @@ import {
   type Router,
 } from '../http/router.ts'
 import type { Log } from '../log.ts'
+import { escapeNonAscii } from '../text.ts'
 import { authorize, createAdmission, isOfCredential, SAFE_METHODS } from './admission.ts'
 import { WHOLE_SERVER } from './framing.ts'
 
@@ -155,8 +156,13 @@ function stillStarting(): Reply {
   return problemReply(new Problem('starting', STILL_READING, { headers: { 'Retry-After': '1' } }))
 }
 
+/**
+ * The body is ASCII: JSON types have no charset (RFC 8259 section 11), and clients that expect one, such as Windows
+ * PowerShell 5.1, would read it as Latin-1.
+ */
 export function problemReply(problem: Problem): Reply {
-  return jsonReply(problem.status, problem, { 'Content-Type': PROBLEM_TYPE, ...problem.headers })
+  const body = escapeNonAscii(JSON.stringify(problem))
+  return textReply(problem.status, body, { 'Content-Type': PROBLEM_TYPE, ...problem.headers })
 }
 
 /**

@@ -322,6 +322,16 @@ describe('createStartingApp', () => {
 })
 
 describe('problemReply', () => {
+  it('is ASCII, whatever it tells', () => {
+    const told = 'no record named "münchen 日本 🎈\u2028"'
+    const { body } = problemReply(
+      new Problem('invalid_input', told, { faults: [{ field: 'größe', detail: 'ü' }] }),
+    )
+    assert.match(String(body), /^[\x20-\x7e]+$/)
+    const { detail, errors } = JSON.parse(String(body))
+    assert.deepEqual([detail, errors], [told, [{ field: 'größe', detail: 'ü' }]])
+  })
+
   it('is never stored by caches, and the headers of the problem take precedence', () => {
     const problem = new Problem('method_not_allowed', 'told', {
       headers: { Allow: 'GET', 'Cache-Control': 'private' },
