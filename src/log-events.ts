@@ -166,6 +166,12 @@ export const logEvents = {
     fields: ['reason'],
     meaning: 'a bug in connbook; an event stream or a waiting read ended early; report it with its `reason`',
   },
+  origin_refused: {
+    level: 'warn',
+    fields: ['origin', 'host', 'remedy'],
+    meaning:
+      'a browser sent a change from a page of `origin`, and it came with `host`, so it was refused: another site made it, or a proxy did not pass `Host` on. At most one a minute',
+  },
   malformed_request: {
     level: 'debug',
     fields: ['address', 'reason'],

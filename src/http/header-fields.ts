@@ -87,11 +87,15 @@ export function parseMaxAffected(
 }
 
 /**
- * Whether a page of another site made the request: by `Sec-Fetch-Site` (Fetch Metadata), and by `Origin` (RFC 6454
+ * Whether a page of another site made the request: by `Sec-Fetch-Site` (Fetch Metadata), else by `Origin` (RFC 6454
  * section 7), which must match `Host`. A request with neither header, as from curl, is not cross-site.
+ *
+ * No page can set `Sec-Fetch-Site`, and the browser compares the origins that it sees itself. So `same-origin` counts also
+ * behind a proxy that sends another `Host`. Browsers do not send the header over plain HTTP, except to their own host.
  */
 export function isCrossSite({ 'sec-fetch-site': site, origin, host }: IncomingHttpHeaders): boolean {
-  if (site !== undefined && site !== 'same-origin' && site !== 'none') return true
+  if (site === 'same-origin') return false
+  if (site !== undefined && site !== 'none') return true
   return origin !== undefined && !isSameHost(origin, host)
 }
 

@@ -91,7 +91,8 @@ export const problemTypes = {
   },
   cross_site: {
     status: 403,
-    meaning: 'a page of another site made the request; call from your own site, or with a token',
+    meaning:
+      'a page of another site made the request, or a proxy did not pass `Host` on; call from your own site, or with a token',
   },
   unknown_path: { status: 404, meaning: 'there is nothing at this path; `detail` may say why; check it' },
   unknown_account: { status: 404, meaning: 'no account of this kind has this name; check it' },

@@ -4,9 +4,15 @@ import type { Principal, Request } from '../http/message.ts'
 import { BEARER_CHALLENGE, Problem } from '../http/problem.ts'
 import type { Route } from '../http/router.ts'
 import { allows, type Scope, type ScopeWord } from '../http/scope.ts'
+import type { Log } from '../log.ts'
 
 /** Methods that change nothing (RFC 9110 section 9.2.1). */
 export const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
+
+/** Between lines of the log about `Origin` and `Host`: strangers can cause them. */
+const SITE_LOG_PAUSE_MS = 60_000
+const PASS_HOST_ON =
+  'if both are names of this server, let the proxy pass Host on, with its port; see "connbook help proxy"'
 
 /**
  * Makes the check that a request passes before its route answers: its credential must be valid, and no page of another site
@@ -17,7 +23,9 @@ export const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
  */
 export function createAdmission(
   authenticator: Authenticator,
+  log: Log,
 ): (request: Request, route: Route | undefined) => void {
+  const checkSameSite = createSiteCheck(log)
   // One of each for all requests: with a closure in each, requests outlived many collections of the young generation.
   const checksAgain: Readonly<Record<ScopeWord, (this: Request) => void>> = {
     read: checkAgain(authenticator, 'read'),
@@ -62,11 +70,27 @@ function checkGranted({ limits }: Route) {
   throw new Problem('not_granted', message, { headers: { 'WWW-Authenticate': BEARER_CHALLENGE } })
 }
 
-/** @throws {Problem} 403 if a page of another site makes the browser change something, or log in. */
-function checkSameSite(request: Request) {
-  if (SAFE_METHODS.has(request.method) || !isCrossSite(request.headers)) return
-  const message = 'A page of another site made this request'
-  throw new Problem('cross_site', message, { headers: { 'WWW-Authenticate': BEARER_CHALLENGE } })
+/**
+ * Makes the check that no page of another site makes the browser change something, or log in. It throws a `Problem` 403.
+ *
+ * @param log Gets `Origin` and `Host` that differ, now and then: a proxy may be the cause, and only its operator can mend
+ *   that.
+ */
+function createSiteCheck(log: Log): (request: Request) => void {
+  let loggedMs = Number.NEGATIVE_INFINITY
+  return ({ method, headers }) => {
+    if (SAFE_METHODS.has(method) || !isCrossSite(headers)) return
+    const { 'sec-fetch-site': site, origin, host } = headers
+    let message = 'A page of another site made this request'
+    if (site === undefined || site === 'none') {
+      message += ', or a proxy on its way did not pass Host on'
+      if (performance.now() >= loggedMs + SITE_LOG_PAUSE_MS) {
+        loggedMs = performance.now()
+        log.warn('origin_refused', { origin, host, remedy: PASS_HOST_ON })
+      }
+    }
+    throw new Problem('cross_site', message, { headers: { 'WWW-Authenticate': BEARER_CHALLENGE } })
+  }
 }
 
 /** @throws {Problem} 403 with the missing scope (RFC 6750 section 3.1). */

@@ -38,7 +38,7 @@ export function createApp(
   redirect?: Redirect,
 ): App {
   const router = createRouter(routes, basePath)
-  const admit = createAdmission(authenticator)
+  const admit = createAdmission(authenticator, log)
 
   return (request) => {
     const match = matchOf(router, request)

@@ -118,7 +118,11 @@ describe('isCrossSite', () => {
     [{ host: 'book', origin: '' }, true],
     [{ origin: 'http://book' }, true],
     [{ host: 'book', origin: 'http://book', 'sec-fetch-site': 'cross-site' }, true],
-    [{ host: 'book', origin: 'http://evil', 'sec-fetch-site': 'same-origin' }, true],
+    // A proxy has sent another Host.
+    [{ host: '127.0.0.1:8080', origin: 'https://book', 'sec-fetch-site': 'same-origin' }, false],
+    [{ host: '127.0.0.1:8080', origin: 'https://book', 'sec-fetch-site': 'none' }, true],
+    [{ host: '127.0.0.1:8080', origin: 'https://book', 'sec-fetch-site': 'same-site' }, true],
+    [{ host: 'book', origin: 'https://book', 'sec-fetch-site': 'same-origin, cross-site' }, true],
   ]
   for (const [headers, expected] of rows) {
     it(`finds ${expected ? 'another site' : 'the same site, or none'} in ${JSON.stringify(headers)}`, () =>

@@ -131,7 +131,7 @@ describe('who may do what', async () => {
       [{ Origin: 'http://book', Host: 'book:8080' }, false],
       [{ Origin: 'http://[::1]:8080', Host: '[::1]:8080' }, true],
       [{ Origin: `http://${host}`, 'Sec-Fetch-Site': 'cross-site' }, false],
-      [{ Origin: 'http://other', 'Sec-Fetch-Site': 'same-origin' }, false],
+      [{ Origin: 'http://other', 'Sec-Fetch-Site': 'same-origin' }, true],
     ]
     for (const [headers, isAllowed] of rows) {
       it(`${isAllowed ? 'passes' : 'is refused'} with ${JSON.stringify(headers)}`, async () => {

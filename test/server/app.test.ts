@@ -170,6 +170,28 @@ describe('createApp', () => {
     assert.equal(await outcome(setUp().app, 'POST', '/login'), 200)
   })
 
+  it('logs Origin and Host that differ, but not for each request', async () => {
+    const { app, log } = setUp(credentialOf('cookie', 'read write'))
+    for (let i = 0; i < 5; i++) await outcome(app, 'PATCH', '/things/a', elsewhere)
+    assert.deepEqual(log.events, ['origin_refused'])
+    const { origin, host, remedy } = JSON.parse(log.lines[0] ?? '')
+    assert.deepEqual({ origin, host }, elsewhere)
+    assert.match(remedy, /let the proxy pass Host on/)
+  })
+
+  it('logs nothing when the browser says itself that the page is of another site', async () => {
+    const { app, log } = setUp(credentialOf('cookie', 'read write'))
+    const said = { ...elsewhere, 'sec-fetch-site': 'cross-site' }
+    assert.equal(await outcome(app, 'PATCH', '/things/a', said), '403 cross_site')
+    assert.deepEqual(log.events, [])
+  })
+
+  it('lets a page in that is of the same origin for the browser, behind a proxy with another Host', async () => {
+    const { app } = setUp(credentialOf('cookie', 'read write'))
+    const said = { ...elsewhere, 'sec-fetch-site': 'same-origin' }
+    assert.equal(await outcome(app, 'PATCH', '/things/a', said), 200)
+  })
+
   it('lets a request be judged again, by what its route needs', async () => {
     const { app, held } = setUp(credentialOf('bearer', 'read write'))
     const change = requestOf('PATCH', '/things/a')

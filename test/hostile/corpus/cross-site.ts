@@ -64,7 +64,7 @@ export function crossSiteRows({ bearer, cookie }: Loot): HostileRow[] {
       'http://a%00.evil',
     ].map((origin) => ({ Origin: Buffer.from(origin).toString('latin1') })),
     { 'Sec-Fetch-Site': 'cross-site', Origin: 'http://a' },
-    { 'Sec-Fetch-Site': 'same-origin', Origin: 'http://evil' },
+    { 'Sec-Fetch-Site': 'same-site', Origin: 'http://a' },
     { 'Sec-Fetch-Site': 'none', Origin: 'null' },
     { Origin: 'http://evil', 'X-Forwarded-Host': 'evil' },
     { Origin: 'http://evil', Forwarded: 'host=evil' },
@@ -158,6 +158,8 @@ export function crossSiteRows({ bearer, cookie }: Loot): HostileRow[] {
         // TLS may end at a proxy, and 443 is the default port of `https`.
         { Origin: 'https://a' },
         { Origin: 'http://a', 'Sec-Fetch-Site': 'same-origin' },
+        // A proxy may send another Host; no page can set this.
+        { Origin: 'https://book.example', 'Sec-Fetch-Site': 'same-origin' },
       ]),
       200,
     ),
