@@ -90,6 +90,9 @@ async function checkPrivate(path: string, files: FileSystem) {
       `Cannot use the logins in "${path}": ${reason} (${describeOwner(found)}); ${remedy}`,
     )
   if (found.uid !== uid) throw refuse('the file belongs to another account', FORGET)
+  // The mode of a link says nothing, and the next login would put a file in its place.
+  if (found.isSymbolicLink())
+    throw refuse('it is a symbolic link', 'put the file itself there, or point XDG_STATE_HOME at its folder')
   if ((found.mode & 0o077) !== 0)
     throw refuse('others may read or write it', `if nobody did: chmod 600 ${quoteForShell(path)}`)
 }
