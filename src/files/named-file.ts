@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readFileSync, readlinkSync, type Stats } from 'node:fs'
 import { ConnbookError, systemCode, UsageError } from '../errors.ts'
 import { quoteForShell } from '../shell.ts'
 import { describeOwner } from '../text.ts'
@@ -51,16 +51,29 @@ function checkSecret(file: NamedFile, found: Stats) {
   const { mode, uid } = found
   const forOthers = mode & 0o077
   if (process.platform === 'win32' || forOthers === 0 || (uid === 0 && forOthers === 0o040)) return
-  const path = quoteForShell(file.path)
+  throw new KeyExposedError(
+    `Cannot use ${file.flag} "${file.path}": others can get at it (${describeOwner(found)}); ${cureFor(file.path, uid)}`,
+  )
+}
+
+function cureFor(file: string, uid: number): string {
+  if (isOfKubernetes(file))
+    return 'it is of a volume of Kubernetes: give the volume defaultMode: 0440, and the pod securityContext.fsGroup, its own group'
+  const path = quoteForShell(file)
   const ownId = process.getuid?.()
   // With mode 600 this process could not read another user's file any more.
-  const command =
-    ownId === 0 || ownId === uid
-      ? `run: chmod 600 ${path}`
-      : `run as root: chown root:${process.getgid?.()} ${path} && chmod 640 ${path}`
-  throw new KeyExposedError(
-    `Cannot use ${file.flag} "${file.path}": others can get at it (${describeOwner(found)}); ${command}`,
-  )
+  return ownId === 0 || ownId === uid
+    ? `run: chmod 600 ${path}`
+    : `run as root: chown root:${process.getgid?.()} ${path} && chmod 640 ${path}`
+}
+
+/** Kubernetes mounts secrets read-only, as links over a folder `..data`; nobody can change their modes there. */
+function isOfKubernetes(path: string): boolean {
+  try {
+    return readlinkSync(path).startsWith('..data/')
+  } catch {
+    return false
+  }
 }
 
 function unreadable(file: NamedFile, error: unknown): UsageError {
