@@ -2,9 +2,10 @@ import type { ScopeWord } from '../http/scope.ts'
 import { explain, Refusal } from './api.ts'
 import type { App } from './app.ts'
 import { copyButton } from './copy-button.ts'
-import { openDialog } from './dialog.ts'
+import { ask, openDialog } from './dialog.ts'
 import { type Child, element } from './element.ts'
-import { createGrantRows } from './grant-rows.ts'
+import { grouped } from './figure-text.ts'
+import { type ChosenLimits, countRecords, coversAll, createGrantRows, type GrantRows } from './grant-rows.ts'
 import { shown } from './shown-text.ts'
 
 /** An account as the API has it. */
@@ -48,21 +49,28 @@ export function openAddAccount(app: App, terms: AccountTerms): void {
     required: true,
   })
   const scope = scopeSelect('write')
-  const grants = createGrantRows(app, [])
+  const limits = createGrantRows(app, undefined)
   const chosen = secretInput()
   const hint = one === 'client' ? '; leave it empty to have one made' : ''
   openAccountDialog(app, `Add a ${one}`, 'Add', {
     fields: [
       field(one === 'user' ? 'Name' : 'Id', name),
       field('May', scope),
-      grants.dom,
+      limits.dom,
       field(`${label}, at least ${charactersMin} characters${hint}`, chosen),
     ],
     inputs: { name, scope, [secret]: chosen },
     async send() {
+      const confirmed = await confirmLimits(app, limits, name.value, scope)
+      if (confirmed === undefined) return undefined
+      const { grants } = confirmed
       const isMade = one === 'client' && chosen.value === ''
-      const limits = { scope: scope.value, grants: grants.value() }
-      const json = { name: name.value, ...limits, ...(isMade ? {} : { [secret]: chosen.value }) }
+      const json = {
+        name: name.value,
+        scope: scope.value,
+        grants,
+        ...(isMade ? {} : { [secret]: chosen.value }),
+      }
       return app.api.call(path, { method: 'POST', json })
     },
     done: () => ['Added ', shown(name.value)],
@@ -74,8 +82,8 @@ export function openAddAccount(app: App, terms: AccountTerms): void {
 export function openChangeAccount(app: App, terms: AccountTerms, account: ApiAccount): void {
   const { one, path, secret, label, ended, charactersMin } = terms
   const scope = scopeSelect(account.scope)
-  const grants = createGrantRows(app, account.grants ?? [])
-  const shownFirst = grants.value()?.join(' ')
+  const limits = createGrantRows(app, account.grants)
+  const shownFirst = limits.read()?.grants?.join(' ')
   const chosen = secretInput()
   const rotate = element('input', { id: 'account-rotate', type: 'checkbox' })
   const isUser = one === 'user'
@@ -83,7 +91,7 @@ export function openChangeAccount(app: App, terms: AccountTerms, account: ApiAcc
     fields: [
       element('p', {}, isUser ? 'User: ' : 'Client: ', element('b', {}, shown(account.name))),
       field('May', scope),
-      grants.dom,
+      limits.dom,
       isUser
         ? field(`New ${label.toLowerCase()}, at least ${charactersMin} characters`, chosen)
         : element('p', {}, rotate, element('label', { for: rotate.id }, ' Make a new secret')),
@@ -91,13 +99,15 @@ export function openChangeAccount(app: App, terms: AccountTerms, account: ApiAcc
     ],
     inputs: { scope, [secret]: chosen },
     async send() {
+      const confirmed = await confirmLimits(app, limits, account.name, scope)
+      if (confirmed === undefined) return undefined
+      const { grants } = confirmed
       const another = isUser
         ? chosen.value !== '' && { [secret]: chosen.value }
         : rotate.checked && { rotate: true }
-      const wanted = grants.value()
       const json = {
         ...(scope.value === account.scope ? {} : { scope: scope.value }),
-        ...(wanted?.join(' ') === shownFirst ? {} : { grants: wanted ?? null }),
+        ...(grants?.join(' ') === shownFirst ? {} : { grants: grants ?? null }),
         ...another,
       }
       return app.api.call(path + encodeURIComponent(account.name), { method: 'PATCH', json })
@@ -111,9 +121,34 @@ interface AccountForm {
   readonly fields: readonly Child[]
   /** By the member of the API, for its faults. */
   readonly inputs: Readonly<Record<string, HTMLInputElement | HTMLSelectElement>>
-  send(): Promise<{ readonly text: string }>
+  /** Undefined if a person would not confirm it. */
+  send(): Promise<{ readonly text: string } | undefined>
   /** What to say when it is done. */
   done(): readonly Child[]
+}
+
+/**
+ * The limits that a form has, and the question before one that it showed is gone.
+ *
+ * @returns Undefined if there is still something to choose, or the answer was no.
+ */
+async function confirmLimits(
+  app: App,
+  limits: GrantRows,
+  name: string,
+  scope: HTMLSelectElement,
+): Promise<ChosenLimits | undefined> {
+  const chosen = limits.read()
+  if (!chosen?.isLifted) return chosen
+  const mayChange = scope.value !== 'read' && coversAll(chosen.grants, 'write')
+  const question = element(
+    'p',
+    {},
+    ...['With this, ', element('b', {}, shown(name)), ' sees all records: '],
+    `${grouped(await countRecords(app))} now.`,
+    mayChange && ' It may change all of them, too.',
+  )
+  return (await ask('All records', [question], 'Take the limits away')) ? chosen : undefined
 }
 
 function openAccountDialog(
@@ -138,8 +173,9 @@ function openAccountDialog(
     message.textContent = ''
     submit.disabled = true
     try {
-      const { text } = await send()
-      const [account] = (JSON.parse(text) as { accounts: readonly ApiAccount[] }).accounts
+      const answer = await send()
+      if (answer === undefined) return
+      const [account] = (JSON.parse(answer.text) as { accounts: readonly ApiAccount[] }).accounts
       dialog.close()
       app.notices.say(...done())
       app.refresh()

@@ -1,8 +1,10 @@
 import type { App } from './app.ts'
 import { button, element, setText } from './element.ts'
+import { recordCount } from './figure-text.ts'
 
 /** What each right is called. */
 const rightTexts = { read: 'read', write: 'change' } as const
+const rights = ['read', 'write'] as const
 
 interface GrantFields {
   readonly right: keyof typeof rightTexts
@@ -10,23 +12,78 @@ interface GrantFields {
   readonly labels: readonly string[]
 }
 
-/** The grants of an account in a form, a row each. */
-export interface GrantRows {
-  readonly dom: HTMLElement
-  /** Undefined without a row: the account sees all records. */
-  value(): string[] | undefined
+/** What a form says of an account's limits. */
+export interface ChosenLimits {
+  /** As the API has them; undefined for all records. */
+  readonly grants: readonly string[] | undefined
+  /** Whether a limit that the form showed is gone, so that the account sees all records, or may change all. */
+  readonly isLifted: boolean
 }
 
-/** @param grants As the API has them. */
-export function createGrantRows(app: App, grants: readonly string[]): GrantRows {
+/** Which records an account sees, in a form: all, or those of some grants, a row each. */
+export interface GrantRows {
+  readonly dom: HTMLElement
+  /** Undefined while neither is chosen; that is then said. */
+  read(): ChosenLimits | undefined
+}
+
+/** @param grants As the API has them; undefined for all records. */
+export function createGrantRows(app: App, grants: readonly string[] | undefined): GrantRows {
   const rows = new Map<HTMLElement, () => GrantFields>()
   const list = element('div')
-  const add = button('Limit to some records', () => addRow({ right: 'read', prefix: '', labels: [] }, true))
-  for (const grant of grants) addRow(parseGrant(grant), false)
-  const dom = element('fieldset', { class: 'grants' }, element('legend', {}, 'Records'), list, add)
-  return {
-    dom,
-    value: () => (rows.size === 0 ? undefined : [...rows.values()].map((read) => formatGrant(read()))),
+  const all = element('input', { type: 'radio', name: 'limits', change: update })
+  const some = element('input', { type: 'radio', name: 'limits', change: update })
+  const add = button('Add a limit', addEmptyRow)
+  const limits = element('div', {}, list, add)
+  const hint = element('p', { class: 'fault', role: 'alert' })
+  const choice = (input: HTMLInputElement, text: string) => element('label', { class: 'choice' }, input, text)
+  const dom = element(
+    'fieldset',
+    { class: 'grants' },
+    element('legend', {}, 'Records'),
+    choice(all, 'All records'),
+    choice(some, 'Only some records'),
+    limits,
+    hint,
+  )
+  let before = grants
+  for (const grant of grants ?? []) addRow(parseGrant(grant), false)
+  all.checked = grants === undefined
+  some.checked = !all.checked
+  update()
+  return { dom, read }
+
+  function read() {
+    hint.textContent = all.checked || some.checked ? '' : 'Choose which records: all, or only some.'
+    if (hint.textContent !== '') {
+      all.focus()
+      return undefined
+    }
+    const now = all.checked ? undefined : [...rows.values()].map((readRow) => formatGrant(readRow()))
+    const isLifted = rights.some((right) => coversAll(now, right) && !coversAll(before, right))
+    return { grants: now, isLifted }
+  }
+
+  function update() {
+    hint.textContent = ''
+    limits.hidden = !some.checked
+    if (some.checked && rows.size === 0) addEmptyRow()
+  }
+
+  function addEmptyRow() {
+    // A new account that had limits here must not lose them unasked.
+    before ??= []
+    addRow({ right: 'read', prefix: '', labels: [] }, true)
+  }
+
+  function remove(row: HTMLElement) {
+    rows.delete(row)
+    row.remove()
+    if (rows.size > 0) return add.focus()
+    // Without its last limit, an account sees all records: that is for a person to say.
+    some.checked = false
+    update()
+    some.focus()
   }
 
   function addRow(grant: GrantFields, isNew: boolean) {
@@ -46,15 +103,7 @@ export function createGrantRows(app: App, grants: readonly string[]): GrantRows 
       'div',
       { class: 'grant', change: () => void showCount(read(), count) },
       ...[right, prefix, labels, count, ' '],
-      button(
-        'Remove',
-        () => {
-          rows.delete(row)
-          row.remove()
-          add.focus()
-        },
-        { class: 'quiet', 'aria-label': 'Remove this limit' },
-      ),
+      button('Remove', () => remove(row), { class: 'quiet', 'aria-label': 'Remove this limit' }),
     )
     rows.set(row, read)
     list.append(row)
@@ -66,12 +115,10 @@ export function createGrantRows(app: App, grants: readonly string[]): GrantRows 
   async function showCount(grant: GrantFields, output: HTMLOutputElement) {
     const asked = filtersOf(grant)
     output.dataset.asked = asked
-    const path = `configurations?${asked === '' ? '' : `${asked}&`}page=0&per_page=1`
-    const answer = await app.api.call(path, { method: 'HEAD', expects: [400] }).catch(() => undefined)
+    const total = await countRecords(app, asked).catch(() => undefined)
     // A later question has the later answer.
     if (output.dataset.asked !== asked) return
-    const total = answer?.status === 200 ? answer.headers.get('X-Total-Count') : undefined
-    setText(output, total === '1' ? ' 1 record' : total ? ` ${total} records` : '')
+    setText(output, total === undefined ? '' : ` ${recordCount(total)}`)
   }
 }
 
@@ -116,6 +163,23 @@ function parseGrant(text: string): GrantFields {
 function formatGrant(grant: GrantFields): string {
   const filters = filtersOf(grant)
   return filters === '' ? grant.right : `${grant.right}?${filters}`
+}
+
+/**
+ * How many records there are now.
+ *
+ * @param filters As a query of the list; empty for all.
+ * @throws As `Api.call`.
+ */
+export async function countRecords(app: App, filters = ''): Promise<number> {
+  const path = `configurations?${filters === '' ? '' : `${filters}&`}page=0&per_page=1`
+  const { headers } = await app.api.call(path)
+  return Number(headers.get('X-Total-Count'))
+}
+
+/** Whether all records are within the grants. */
+export function coversAll(grants: readonly string[] | undefined, right: keyof typeof rightTexts): boolean {
+  return grants?.some((grant) => grant === right || grant === 'write') ?? true
 }
 
 /** As a query of the list. */

@@ -88,16 +88,16 @@ describe('checkConsoleSize', () => {
   it('takes the console as it is, and one that is as large as it may be', async () => {
     checkConsoleSize(await makeConsole())
     checkConsoleSize([fileOf(CONSOLE_BYTES_MAX - 1, 1), fileOf(1, CONSOLE_GZIP_BYTES_MAX - 1)])
-    assert.deepEqual([CONSOLE_BYTES_MAX, CONSOLE_GZIP_BYTES_MAX], [133_120, 43_008])
+    assert.deepEqual([CONSOLE_BYTES_MAX, CONSOLE_GZIP_BYTES_MAX], [153_600, 49_152])
   })
 
   it('refuses one that is larger, and says by how much', () => {
-    const limits = 'and may have 133120 and 43008; make src/console smaller, then build again'
+    const limits = 'and may have 153600 and 49152; make src/console smaller, then build again'
     assert.throws(() => checkConsoleSize([fileOf(CONSOLE_BYTES_MAX, 1), fileOf(1, 1)]), {
-      message: `Cannot use the console: it has 133121 bytes and 2 as gzip, ${limits}`,
+      message: `Cannot use the console: it has 153601 bytes and 2 as gzip, ${limits}`,
     })
     assert.throws(() => checkConsoleSize([fileOf(1, CONSOLE_GZIP_BYTES_MAX + 1)]), {
-      message: `Cannot use the console: it has 1 bytes and 43009 as gzip, ${limits}`,
+      message: `Cannot use the console: it has 1 bytes and 49153 as gzip, ${limits}`,
     })
   })
 })

@@ -112,7 +112,7 @@ describe('accounts in the console', { skip: noChromium }, () => {
       await dialog.waitFor({ state: 'detached' })
     }
     await change()
-    await dialog.getByRole('button', { name: 'Limit to some records' }).click()
+    await dialog.getByLabel('Only some records').check()
     await dialog.getByText('3 records').waitFor()
     await dialog.getByLabel('Name begins with').fill('a/')
     await dialog.getByLabel('Labels, with & between').fill('team=a & !secret')
@@ -128,10 +128,60 @@ describe('accounts in the console', { skip: noChromium }, () => {
     await dialog.getByRole('button', { name: 'Save' }).click()
     await dialog.getByText('The grants must not be there for an admin').waitFor()
     await dialog.getByLabel('May').first().selectOption('write')
-    await dialog.getByRole('button', { name: 'Remove this limit' }).click()
-    await save()
-    assert.equal(await grantsNow(), undefined)
   })
+
+  for (const kind of ['user', 'client'] as const)
+    it(`see all records only when a person says so: a ${kind}`, async (t) => {
+      const { page, ask } = await openAccounts(t)
+      for (const name of ['a/one', 'a/two', 'b/one'])
+        await ask('POST', '/configurations/', { body: { name, hostname: 'host', port: 22, username: 'ops' } })
+      const grants = ['write?prefix=a%2F']
+      const secret = kind === 'user' ? { password: 'a good password' } : {}
+      await ask('POST', `/v1/${kind}s/`, { body: { name: 'contractor', grants, ...secret } })
+      const grantsOf = async (name: string) => {
+        const answer = await ask('GET', `/v1/${kind}s/${name}`)
+        return answer.json<{ accounts: { grants?: string[] }[] }>().accounts[0]?.grants
+      }
+      const form = page.getByRole('dialog', { name: /^(Add|Change) a/ })
+      const question = page.getByRole('dialog', { name: 'All records' })
+      const openForm = async (button: string) => {
+        await page.getByRole('button', { name: button }).click()
+        await form.getByRole('group', { name: 'Records' }).waitFor()
+      }
+      await page.reload()
+      await openForm('Change contractor')
+      await form.getByRole('button', { name: 'Remove this limit' }).click()
+      await form.getByRole('button', { name: 'Save' }).click()
+      await form.getByText('Choose which records: all, or only some.').waitFor()
+      await assertAccessible(page)
+      await form.getByLabel('All records').check()
+      await form.getByRole('button', { name: 'Save' }).click()
+      await question.getByText('contractor sees all records: 3 now. It may change all of them').waitFor()
+      await assertAccessible(page)
+      await question.getByRole('button', { name: 'Cancel' }).click()
+      assert.deepEqual(await grantsOf('contractor'), grants)
+      // A limit that says nothing is none.
+      await form.getByLabel('Only some records').check()
+      await form.getByLabel('May', { exact: true }).selectOption('read')
+      await form.getByRole('button', { name: 'Save' }).click()
+      assert.match(await question.innerText(), /contractor sees all records: 3 now\.\n/)
+      await question.getByRole('button', { name: 'Take the limits away' }).click()
+      await form.waitFor({ state: 'detached' })
+      assert.deepEqual(await grantsOf('contractor'), ['read'])
+
+      await openForm(`Add a ${kind}`)
+      await form.getByLabel(kind === 'user' ? 'Name' : 'Id', { exact: true }).fill('another')
+      await form.getByLabel(/^(Password|Secret)/).fill('a good password, a long one')
+      await form.getByLabel('Only some records').check()
+      await form.getByRole('button', { name: 'Remove this limit' }).click()
+      await form.getByRole('button', { name: 'Add', exact: true }).click()
+      await form.getByText('Choose which records: all, or only some.').waitFor()
+      await form.getByLabel('All records').check()
+      await form.getByRole('button', { name: 'Add', exact: true }).click()
+      await question.getByRole('button', { name: 'Take the limits away' }).click()
+      await form.waitFor({ state: 'detached' })
+      assert.equal(await grantsOf('another'), undefined)
+    })
 
   it('with one grant to change records, have a form filled with what that asks for', async (t) => {
     const { server, ask } = await openAccounts(t)

@@ -49,6 +49,8 @@ describe('grants of accounts', () => {
     for (const [name, patch] of [
       ['manager', { grants: ['read'] }],
       ['viewer', { grants: ['read'], scope: 'admin' }],
+      // Only null takes the last limit away.
+      ['viewer', { grants: [] }],
     ] as const) {
       const before = (await ask('GET', '/v1/clients/')).text
       const answer = await ask('PATCH', `/v1/clients/${name}`, { body: patch })
