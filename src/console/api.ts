@@ -63,6 +63,8 @@ export class Unreachable extends Error {}
 export interface ApiEvents {
   /** Resolves once somebody has logged in again; rejects if the call shall not be repeated. */
   logIn(): Promise<void>
+  /** The login that somebody is asked for; undefined while there is none. */
+  login(): Promise<void> | undefined
   /** After each call: whether an answer came. */
   reached(isReached: boolean): void
 }
@@ -94,11 +96,19 @@ export class Api {
    */
   async call(path: string, request: ApiRequest = {}): Promise<ApiResponse> {
     const answer = await this.once(path, request)
-    if (isGood(answer, request)) return answer
-    const refusal = new Refusal(answer)
-    if (!isSessionEnded(refusal)) throw refusal
-    await this.#events.logIn()
-    return this.call(path, request)
+    const refusal = isGood(answer, request) ? undefined : new Refusal(answer)
+    if (refusal !== undefined && isSessionEnded(refusal)) {
+      await this.#events.logIn()
+      return this.call(path, request)
+    }
+    // An answer for somebody whose session has ended since shows nothing until that person is back.
+    const login = this.#events.login()
+    if (login !== undefined) {
+      await login
+      request.signal?.throwIfAborted()
+    }
+    if (refusal !== undefined) throw refusal
+    return answer
   }
 
   /** Makes the call once; whatever the answer, it leads to no login and is not thrown. */

@@ -105,16 +105,21 @@ export class Live {
       this.#announce({ kind: 'connected', isConnected: false })
       // A connection that broke comes back by itself; one that was refused does not.
       if (source.readyState === EventSource.CLOSED) void this.#openAgain()
+      else void this.#checkSession()
     }
   }
 
   async #openAgain() {
     this.#source = undefined
-    // Leads to the login if the session has ended.
-    await this.#api.call('v1/whoami').catch(() => {})
+    await this.#checkSession()
     const pause = this.#pauseMs * (0.5 + Math.random())
     this.#pauseMs = Math.min(2 * this.#pauseMs, PAUSE_MS_MAX)
     this.#timer = setTimeout(() => this.#open(), pause)
+  }
+
+  /** Leads to the login if the session has ended, which ends the stream, too. */
+  async #checkSession() {
+    await this.#api.call('v1/whoami').catch(() => {})
   }
 
   #close() {

@@ -34,6 +34,7 @@ const api: Api = new Api(
   new URL('../', document.baseURI),
   {
     logIn: () => session.logIn(api),
+    login: () => session.login,
     reached: (isReached) => {
       offline.hidden = isReached
     },

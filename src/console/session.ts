@@ -21,6 +21,9 @@ const RETRY_MS = 2_000
 /** The session that the browser's cookie carries. */
 export class Session {
   #caller: WhoAmI | undefined
+  /** Whose records the page may show, and what was typed; null for nobody's. */
+  #account: string | null = null
+  #isLeaving = false
   #login: Promise<void> | undefined
   #shown: ShownLogin | undefined
   readonly #changed: () => void
@@ -34,6 +37,11 @@ export class Session {
     return this.#caller
   }
 
+  /** Ends when somebody has logged in; undefined while nobody has to. */
+  get login(): Promise<void> | undefined {
+    return this.#login
+  }
+
   get mayWrite(): boolean {
     return this.#caller?.scope.split(' ').includes('write') ?? false
   }
@@ -44,13 +52,12 @@ export class Session {
 
   /** Finds out whose session it is; resolves at once if there should be one, and otherwise after a login. */
   async begin(api: Api): Promise<void> {
-    // Another window has logged in, or its session has ended.
-    addEventListener('storage', ({ key, newValue }) => {
-      if (key !== SETTING) return
-      if (this.#login === undefined) void this.#find(api)
-      else if (newValue !== null) this.#shown?.end()
-    })
-    if (stored.get(SETTING) === null) await this.logIn(api)
+    this.#account = stored.get(SETTING)
+    addEventListener('storage', ({ key, newValue }) => key === SETTING && this.#hear(api, newValue))
+    // A page that the browser kept for the way back has heard nothing meanwhile.
+    addEventListener('pageshow', ({ persisted }) => persisted && this.#hear(api, stored.get(SETTING)))
+    addEventListener('beforeunload', (event) => this.#isLeaving && event.stopImmediatePropagation())
+    if (this.#account === null) await this.logIn(api)
     else void this.#find(api)
   }
 
@@ -74,6 +81,20 @@ export class Session {
     location.reload()
   }
 
+  /**
+   * Another window has logged in, or its session has ended.
+   *
+   * @param account Who should be logged in now; null for nobody.
+   */
+  #hear(api: Api, account: string | null) {
+    if (this.#login !== undefined) {
+      if (account !== null) this.#shown?.end()
+      return
+    }
+    if (account !== this.#account) cover(true)
+    void this.#find(api)
+  }
+
   async #find(api: Api): Promise<void> {
     const caller = await whoAmI(api)
     if (caller === undefined) await this.logIn(api)
@@ -82,28 +103,40 @@ export class Session {
 
   async #logIn(api: Api): Promise<void> {
     stored.remove(SETTING)
-    const before = this.#caller
-    let notice = before === undefined ? '' : 'The session has ended. Log in to go on where you were.'
-    let caller: WhoAmI | undefined
-    while (caller === undefined) {
-      this.#shown = showLogin(api, notice)
-      await this.#shown.ended
-      caller = await whoAmI(api)
+    cover(true)
+    let notice = this.#caller === undefined ? '' : 'The session has ended. Log in to go on where you were.'
+    for (;;) {
+      const login = showLogin(api, notice)
+      this.#shown = login
+      await login.ended
+      const caller = await whoAmI(api)
+      if (caller !== undefined) await this.#take(caller)
+      login.close()
+      if (caller !== undefined) return
       notice = 'The browser has not kept the session. Allow cookies of this server.'
     }
-    await this.#take(caller)
   }
 
   async #take(caller: WhoAmI): Promise<void> {
     stored.set(SETTING, caller.account)
-    if (this.#caller !== undefined && this.#caller.account !== caller.account) {
-      // What the other user had open is not this one's to send.
+    if (this.#account !== null && this.#account !== caller.account) {
+      // What the other user had open is not this one's to see, to send or to keep.
+      cover(true)
+      this.#isLeaving = true
       location.reload()
       await new Promise(() => {})
     }
+    this.#account = caller.account
     this.#caller = caller
+    cover(false)
     this.#changed()
   }
+}
+
+/** Hides all that the page shows, while nobody is logged in, from eyes, copies and screen readers; all of it stays. */
+function cover(isCovered: boolean) {
+  document.documentElement.toggleAttribute('data-covered', isCovered)
+  if (isCovered) document.title = 'connbook'
 }
 
 /** Asks until the server says; undefined if there is no session. */
@@ -118,9 +151,11 @@ async function whoAmI(api: Api): Promise<WhoAmI | undefined> {
 
 /** A login that is shown. */
 interface ShownLogin {
+  /** Resolves when somebody has logged in, here or in another window. */
   readonly ended: Promise<void>
-  /** Takes it away. */
   end(): void
+  /** Takes it away. */
+  close(): void
 }
 
 /**
@@ -165,12 +200,11 @@ function showLogin(api: Api, notice: string): ShownLogin {
   dialog.addEventListener('cancel', (event) => event.preventDefault())
   document.body.append(dialog)
   dialog.showModal()
-  return { ended: promise, end }
+  return { ended: promise, end: resolve, close }
 
-  function end() {
+  function close() {
     dialog.close()
     dialog.remove()
-    resolve()
   }
 
   async function logIn(event: Event) {
@@ -183,11 +217,10 @@ function showLogin(api: Api, notice: string): ShownLogin {
         json: { username: user.value, password: password.value },
       })
       if (answer.status !== 200) throw new Refusal(answer)
-      end()
+      resolve()
     } catch (error) {
       message.textContent = reasonOf(error)
       password.select()
-    } finally {
       submit.disabled = false
     }
   }

@@ -44,7 +44,9 @@ function setUp(t: TestContext, replies: Reply[], logIn = async () => {}) {
     return new Response(reply.text ?? null, reply)
   })
   let logins = 0
+  const shown: { login: Promise<void> | undefined } = { login: undefined }
   const events = {
+    login: () => shown.login,
     async logIn() {
       logins += 1
       await logIn()
@@ -56,7 +58,7 @@ function setUp(t: TestContext, replies: Reply[], logIn = async () => {}) {
     uploads.push(upload)
     return { status: 200, headers: new Headers(), text: 'uploaded' }
   })
-  return { api, calls, reached, uploads, logins: () => logins }
+  return { api, calls, reached, uploads, shown, logins: () => logins }
 }
 
 describe('a call of the console', () => {

@@ -1,6 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import type { Page } from 'playwright-core'
 import { runCommand } from '../support/command.ts'
 import { recordsIn } from '../support/http-client.ts'
 import { admin } from '../support/service.ts'
@@ -11,6 +12,98 @@ import { reader, startConsoleServer } from './support/console-server.ts'
 import { logIn, sendLogIn } from './support/log-in.ts'
 import { editRecord } from './support/record-page.ts'
 import { showsNames } from './support/shows-names.ts'
+
+/** What a person gets of the page: by eye, by copying all of it, by a screen reader, and by the name of its window. */
+async function perceived(page: Page): Promise<string> {
+  const seen = await page.locator('body').innerText()
+  await page.evaluate('getSelection().selectAllChildren(document.body)')
+  const copied = await page.evaluate('String(getSelection())')
+  return [seen, copied, await page.locator('body').ariaSnapshot(), await page.title()].join('\n')
+}
+
+async function endSessions(folder: string): Promise<void> {
+  const passwd = ['user', 'passwd', admin.username, '--data', folder]
+  assert.equal((await runCommand(passwd, { input: 'another password\n' })).code, 0)
+}
+
+/** Opens the form of a record, with something typed in it, over a list that is scrolled. */
+async function openTypedForm(page: Page): Promise<void> {
+  await page.goto(`${page.url().replace(/\?.*/, '')}?record=record-1`)
+  await page.getByRole('button', { name: 'Edit', exact: true }).click()
+  await page.getByRole('textbox', { name: 'Username' }).fill('typed')
+}
+
+describe('a session that has ended', { skip: noChromium }, () => {
+  it('leaves nothing of the records to be perceived, and all is back after the login', async (t) => {
+    const server = await startConsoleServer(t, { records: 1 })
+    const page = await openConsole(t, { server, expected: { statuses: [403] } })
+    await logIn(page, admin.username, admin.password)
+    await openTypedForm(page)
+    assert.match(await perceived(page), /record-1/)
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+    await endSessions(server.folder)
+    await page.getByText('The session has ended. Log in to go on where you were.').waitFor()
+    assert.doesNotMatch(await perceived(page), /record-1|typed|Edit|Hostname/)
+    // The end of the stream is asked about before the browser connects again, which takes seconds.
+    assert.equal(asked[0], '/v1/whoami')
+    await sendLogIn(page, admin.username, 'another password')
+    const username = page.getByRole('textbox', { name: 'Username' })
+    await username.waitFor()
+    await page.getByRole('dialog', { name: 'Log in' }).waitFor({ state: 'detached' })
+    assert.equal(await username.inputValue(), 'typed')
+    assert.equal(await page.evaluate('document.activeElement.id'), await username.getAttribute('id'))
+    assert.equal(await page.title(), 'record-1 – connbook')
+  })
+
+  it('is covered at once when another window logs out', async (t) => {
+    const server = await startConsoleServer(t, { records: 1 })
+    const first = await openConsole(t, { server, expected: { statuses: [403] } })
+    await logIn(first, admin.username, admin.password)
+    const second = await first.context().newPage()
+    await second.goto(`${server.url}/console/`)
+    await showsNames(second, ['record-1'])
+    // Whose session it is stays unknown, as with a server that is away.
+    await second.route('**/v1/whoami', () => {})
+    await first.getByRole('button', { name: 'Log out' }).click()
+    await second.getByText('record-1').first().waitFor({ state: 'hidden' })
+    assert.doesNotMatch(await perceived(second), /record-1/)
+  })
+
+  it('is covered in a page that the browser kept for the way back', async (t) => {
+    const server = await startConsoleServer(t, { records: 1 })
+    const page = await openConsole(t, { server })
+    await logIn(page, admin.username, admin.password)
+    await showsNames(page, ['record-1'])
+    await page.route('**/v1/whoami', () => {})
+    // A kept page hears of no change, and neither does the window that makes it.
+    await page.evaluate("localStorage.removeItem('connbook-session')")
+    assert.match(await perceived(page), /record-1/)
+    await page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))")
+    assert.doesNotMatch(await perceived(page), /record-1/)
+  })
+
+  it('gives the next person nothing of what the last one had typed', async (t) => {
+    const server = await startConsoleServer(t, { records: 1 })
+    const page = await openConsole(t, { server, expected: { statuses: [403] } })
+    await logIn(page, admin.username, admin.password)
+    await openTypedForm(page)
+    const questions: string[] = []
+    page.on('dialog', (question) => {
+      questions.push(question.type())
+      void question.dismiss()
+    })
+    await endSessions(server.folder)
+    await page.getByText('The session has ended.').waitFor()
+    const reloaded = page.waitForEvent('load')
+    await sendLogIn(page, reader.username, reader.password)
+    await reloaded
+    await page.getByText('read-only').waitFor()
+    await page.getByRole('heading', { name: 'record-1' }).waitFor()
+    assert.equal(await page.getByRole('dialog').count(), 0)
+    assert.deepEqual(questions, [])
+  })
+})
 
 describe('a login in the console', { skip: noChromium }, () => {
   it('says why it is refused, and password managers know its fields', async (t) => {
