@@ -7,6 +7,7 @@ import { type Child, element } from './element.ts'
 import { grouped } from './figure-text.ts'
 import { type ChosenLimits, countRecords, coversAll, createGrantRows, type GrantRows } from './grant-rows.ts'
 import { shown } from './shown-text.ts'
+import { typedIn } from './typed-text.ts'
 
 /** An account as the API has it. */
 export interface ApiAccount {
@@ -61,19 +62,19 @@ export function openAddAccount(app: App, terms: AccountTerms): void {
     ],
     inputs: { name, scope, [secret]: chosen },
     async send() {
-      const confirmed = await confirmLimits(app, limits, name.value, scope)
+      const confirmed = await confirmLimits(app, limits, typedIn(name), scope)
       if (confirmed === undefined) return undefined
       const { grants } = confirmed
       const isMade = one === 'client' && chosen.value === ''
       const json = {
-        name: name.value,
+        name: typedIn(name),
         scope: scope.value,
         grants,
         ...(isMade ? {} : { [secret]: chosen.value }),
       }
       return app.api.call(path, { method: 'POST', json })
     },
-    done: () => ['Added ', shown(name.value)],
+    done: () => ['Added ', shown(typedIn(name))],
   })
   name.focus()
 }

@@ -1,6 +1,7 @@
 import type { App } from './app.ts'
 import { button, element, setText } from './element.ts'
 import { recordCount } from './figure-text.ts'
+import { fillIn, isUntouched, typedIn } from './typed-text.ts'
 
 /** What each right is called. */
 const rightTexts = { read: 'read', write: 'change' } as const
@@ -96,8 +97,11 @@ export function createGrantRows(app: App, grants: readonly string[] | undefined)
     const count = element('output', { class: 'faint' })
     const read = (): GrantFields => ({
       right: right.value === 'write' ? 'write' : 'read',
-      prefix: prefix.value,
-      labels: labels.value.split('&').flatMap((text) => (text.trim() === '' ? [] : [text.trim()])),
+      prefix: typedIn(prefix),
+      // A value may hold an &, which only what is typed is taken apart at.
+      labels: isUntouched(labels)
+        ? grant.labels
+        : labels.value.split('&').flatMap((text) => (text.trim() === '' ? [] : [text.trim()])),
     })
     const row = element(
       'div',
@@ -196,6 +200,6 @@ function textInput(label: string, value: string): HTMLInputElement {
     autocomplete: 'off',
     spellcheck: 'false',
   })
-  input.value = value
+  fillIn(input, value)
   return input
 }

@@ -1,5 +1,6 @@
 import { element } from './element.ts'
 import type { ImportFormat } from './import-format.ts'
+import { typedIn } from './typed-text.ts'
 
 type Parameter = readonly [name: string, value: string]
 
@@ -59,7 +60,7 @@ export class ImportChoices {
 
   /** What is chosen, as the API takes it. */
   parametersOf(format: ImportFormat): readonly Parameter[] {
-    const [name, port] = [this.#username.value, this.#port.value]
+    const [name, port] = [typedIn(this.#username), typedIn(this.#port)]
     const username = name === '' ? undefined : usernames[format]?.(name)
     return [
       ...(username === undefined ? [] : [username]),

@@ -129,7 +129,7 @@ export class ImportColumns {
     })
     const choose = () => {
       key.hidden = select.value !== ONE_LABEL
-      const field = select.value === ONE_LABEL ? LABEL + key.value : select.value
+      const field = select.value === ONE_LABEL ? LABEL + key.value.trim() : select.value
       this.#choose(column, field === LEFT_OUT ? '' : field)
     }
     return {

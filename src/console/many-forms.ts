@@ -3,6 +3,7 @@ import type { Patch } from './changes.ts'
 import { type Field, fields } from './configuration.ts'
 import { element } from './element.ts'
 import { optionsOf, readTyped } from './record-form.ts'
+import { typedIn } from './typed-text.ts'
 
 /** The part of a dialogue that says what becomes of many records. */
 export interface ManyForm {
@@ -40,9 +41,9 @@ export function createChangeForm(): ManyForm {
   return { dom: element('div', { class: 'plain' }, dom, hint), peek, read, showFaults }
 
   function peek() {
-    const typed = lines.filter(({ line }) => line.input.value !== '')
+    const typed = lines.filter(({ line }) => typedIn(line.input) !== '')
     return Object.fromEntries(
-      typed.map(({ field, line }) => [field.name, readTyped(field, line.input.value)]),
+      typed.map(({ field, line }) => [field.name, readTyped(field, typedIn(line.input))]),
     ) as Patch
   }
 
@@ -88,7 +89,7 @@ export function createLabelForm(keys: readonly string[]): ManyForm {
 
   function peek() {
     const name = key.input.value.trim()
-    return name === '' ? {} : { labels: { [name]: isRemoval.checked ? null : value.input.value } }
+    return name === '' ? {} : { labels: { [name]: isRemoval.checked ? null : typedIn(value.input) } }
   }
 
   function read() {

@@ -9,6 +9,7 @@ import {
   ofFields,
 } from './configuration.ts'
 import { button, element } from './element.ts'
+import { fillIn, typedIn } from './typed-text.ts'
 
 /** What a form says of a record. */
 export type Draft = Omit<Configuration, 'id'>
@@ -68,7 +69,7 @@ export class RecordForm {
   }
 
   fill({ labels = {}, ...values }: Partial<Draft>): void {
-    for (const field of fieldNames) this.#fields[field].input.value = String(values[field] ?? '')
+    for (const field of fieldNames) fillIn(this.#fields[field].input, String(values[field] ?? ''))
     for (const { dom } of this.#labelRows.splice(0)) dom.remove()
     for (const [key, value] of Object.entries(labels)) this.#addLabel(key, value)
     this.#filled = JSON.stringify(this.read())
@@ -79,10 +80,13 @@ export class RecordForm {
     return JSON.stringify(this.read()) !== this.#filled
   }
 
-  /** As it was typed: a port that is not a number stays text, and the server says what is wrong with it. */
+  /** As it was typed, but for blanks at the ends: a port that is not a number stays text, and the server says what is wrong. */
   read(): FormValues {
-    const values = fields.map((field) => [field.name, readTyped(field, this.#fields[field.name].input.value)])
-    const labels = this.#labelRows.map(({ key, value }) => [key.value.trim(), value.value] as const)
+    const values = fields.map((field) => [
+      field.name,
+      readTyped(field, typedIn(this.#fields[field.name].input)),
+    ])
+    const labels = this.#labelRows.map(({ key, value }) => [key.value.trim(), typedIn(value)] as const)
     return {
       ...Object.fromEntries(values),
       labels: Object.fromEntries(labels.filter(([key, value]) => key !== '' || value !== '')),
@@ -143,7 +147,7 @@ export class RecordForm {
         autocapitalize: 'none',
         spellcheck: 'false',
       })
-      made.value = text
+      fillIn(made, text)
       return made
     }
     const [keyInput, valueInput] = [input('Key', key, this.#keys.id), input('Value', value, this.#values.id)]
@@ -183,6 +187,5 @@ export function optionsOf(texts: readonly string[]): HTMLOptionElement[] {
 /** Null stands for nothing where a record may do without. */
 export function readTyped(field: Field, typed: string): unknown {
   if (typed === '' && field.isOptional) return null
-  const text = field.isNumber ? typed.trim() : typed
-  return field.isNumber && /^(0|[1-9]\d{0,8})$/.test(text) ? Number(text) : text
+  return field.isNumber && /^(0|[1-9]\d{0,8})$/.test(typed) ? Number(typed) : typed
 }
