@@ -1,4 +1,5 @@
 import '../support/node-version.ts'
+import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { admin } from '../support/service.ts'
 import { draft } from '../support/store.ts'
@@ -31,6 +32,16 @@ describe('the look of the console', { skip: noChromium }, () => {
       await assertFits(page, NARROW, name)
       await assertGood()
     }
+  })
+
+  it('is printed dark on light, also by somebody who works in the dark', async (t) => {
+    const server = await startConsoleServer(t, { records: 1 })
+    const page = await openConsole(t, { server, colorScheme: 'dark' })
+    await logIn(page, admin.username, admin.password)
+    await showsNames(page, ['record-1'])
+    await page.emulateMedia({ media: 'print' })
+    await assertAccessible(page, { rules: ['color-contrast'] })
+    assert.equal(await page.evaluate('getComputedStyle(document.body).backgroundColor'), 'rgb(255, 255, 255)')
   })
 
   it('can sort in a narrow window, too', async (t) => {
