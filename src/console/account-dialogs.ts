@@ -206,7 +206,7 @@ function showSecret(app: App, name: string, secret: string): void {
           {},
           element('code', { class: 'secret' }, secret),
           ' ',
-          copyButton(app, 'Copy', () => secret, 'the secret'),
+          copyButton(app, 'Copy', () => secret, 'the secret', true),
         ),
         element('p', {}, 'It is shown only now: the server keeps no copy that anybody could read.'),
       ),

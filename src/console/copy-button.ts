@@ -3,12 +3,16 @@ import type { App } from './app.ts'
 import { type Child, element, svgElement } from './element.ts'
 import { shown } from './shown-text.ts'
 
-/** @param text Made when it is pressed. What it throws is shown. */
+/**
+ * @param text Made when it is pressed. What it throws is shown.
+ * @param isSecret Whether the notice must not repeat it.
+ */
 export function copyButton(
   app: App,
   label: Child,
   text: () => string | Promise<string>,
   about: string,
+  isSecret = false,
 ): HTMLButtonElement {
   const title = `Copy ${about}`
   const attributes = { type: 'button', class: 'quiet copy', 'aria-label': title, title }
@@ -19,7 +23,8 @@ export function copyButton(
     try {
       const copied = await text()
       const isCopied = (await copyByClipboard(copied)) || copyBySelection(copied, made)
-      app.notices.say(isCopied ? 'Copied: ' : 'Cannot copy here; copy it by hand: ', shown(copied))
+      const what = isSecret ? about : shown(copied)
+      app.notices.say(isCopied ? 'Copied: ' : 'Cannot copy here; copy it by hand: ', what)
     } catch (error) {
       app.notices.say('Cannot copy: ', explain(error))
     }

@@ -76,8 +76,10 @@ describe('accounts in the console', { skip: noChromium }, () => {
     const dialog = page.getByRole('dialog')
     const takeSecret = async () => {
       const secret = await dialog.locator('code').innerText()
-      await dialog.getByRole('button', { name: 'Copy the secret' }).waitFor()
-      await dialog.getByRole('button', { name: 'Close' }).click()
+      await dialog.getByRole('button', { name: 'Copy the secret' }).click()
+      await page.getByText(/^Copied: the secret$/).waitFor()
+      await dialog.getByRole('button', { name: 'Close', exact: true }).click()
+      assert.equal((await page.content()).includes(secret), false)
       return secret
     }
     await page.getByRole('button', { name: 'Add a client' }).click()
