@@ -163,6 +163,23 @@ describe('a login in the console', { skip: noChromium }, () => {
     assert.equal(recordsIn(answer)[0]?.username, 'typed')
   })
 
+  it('is not asked for when a link of another site leads to a record', async (t) => {
+    const server = await startConsoleServer(t, { records: 2 })
+    const page = await openConsole(t, { server })
+    await logIn(page, admin.username, admin.password)
+    for (const [path, shown] of [
+      ['/console/?record=record-2', 'record-2'],
+      ['/', 'Records'],
+    ] as const) {
+      // Like a mail in a web mailer: the browser sends no cookie that is SameSite=Strict with this click.
+      await page.goto(`data:text/html,<a href="${server.url}${path}">look</a>`)
+      await page.getByText('look').click()
+      await page.getByText(shown).first().waitFor()
+      await page.getByRole('button', { name: 'Log out' }).waitFor()
+      assert.equal(await page.getByLabel('Password').count(), 0)
+    }
+  })
+
   it('of another user in a second window restarts the first window', async (t) => {
     const server = await startConsoleServer(t, { records: 1 })
     const first = await openConsole(t, { server })
