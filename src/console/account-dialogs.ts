@@ -2,7 +2,7 @@ import type { ScopeWord } from '../http/scope.ts'
 import { explain, Refusal } from './api.ts'
 import type { App } from './app.ts'
 import { copyButton } from './copy-button.ts'
-import { ask, openDialog } from './dialog.ts'
+import { ask, askToDrop, openDialog } from './dialog.ts'
 import { type Child, element } from './element.ts'
 import { grouped } from './figure-text.ts'
 import { type ChosenLimits, countRecords, coversAll, createGrantRows, type GrantRows } from './grant-rows.ts'
@@ -167,7 +167,18 @@ function openAccountDialog(
     message,
     element('footer', {}, submit),
   )
-  const dialog = openDialog(title, [form], { className: 'password' })
+  const filled = stateOf(form)
+  const dialog = openDialog(title, [form], {
+    className: 'password',
+    canClose: () => {
+      void tryToClose()
+      return false
+    },
+  })
+
+  async function tryToClose() {
+    if (stateOf(form) === filled || (await askToDrop())) dialog.close()
+  }
 
   async function save(event: Event) {
     event.preventDefault()
@@ -191,6 +202,14 @@ function openAccountDialog(
       if (document.activeElement === document.body) submit.focus()
     }
   }
+}
+
+/** All that is typed and chosen in a form. */
+function stateOf(form: HTMLFormElement): string {
+  const controls = form.querySelectorAll<HTMLInputElement | HTMLSelectElement>('input, select')
+  return JSON.stringify(
+    Array.from(controls, (control) => ['checked' in control && control.checked, control.value]),
+  )
 }
 
 function showSecret(app: App, name: string, secret: string): void {

@@ -57,6 +57,11 @@ export async function ask(title: string, children: readonly Child[], answer: str
   return (await choose(title, children, { Cancel: 'quiet', [answer]: 'danger' })) === answer
 }
 
+/** Asks whether to drop what was typed. */
+export function askToDrop(): Promise<boolean> {
+  return ask('Leave', [element('p', {}, 'What you typed is not saved.')], 'Drop it')
+}
+
 /**
  * Asks for a decision.
  *

@@ -1,7 +1,7 @@
 import { explain, Refusal } from './api.ts'
 import type { App } from './app.ts'
 import { type Configuration, configurationsIn } from './configuration.ts'
-import { ask, openDialog } from './dialog.ts'
+import { askToDrop, openDialog } from './dialog.ts'
 import { button, type Child, element } from './element.ts'
 import type { FormValues, RecordForm } from './record-form.ts'
 import { shown } from './shown-text.ts'
@@ -52,11 +52,7 @@ export function openFormDialog(
   }
 
   async function tryToClose() {
-    if (
-      !form.isTouched ||
-      (await ask('Leave', [element('p', {}, 'What you typed is not saved.')], 'Drop it'))
-    )
-      dom.close()
+    if (!form.isTouched || (await askToDrop())) dom.close()
   }
 
   async function save(event: Event) {

@@ -71,6 +71,28 @@ describe('accounts in the console', { skip: noChromium }, () => {
     assert.equal((await rowsOf(page)).length, 3)
   })
 
+  it('are asked about before what was typed of one is dropped', async (t) => {
+    const { page } = await openAccounts(t)
+    const form = page.getByRole('dialog', { name: 'Change a client' })
+    const open = async () => {
+      await page.getByRole('button', { name: 'Change script' }).click()
+      await form.getByText('All records').waitFor()
+    }
+    await open()
+    await page.keyboard.press('Escape')
+    await form.waitFor({ state: 'detached' })
+    await open()
+    await form.getByLabel('Only some records').check()
+    await form.getByLabel('Name begins with').fill('a/')
+    await page.keyboard.press('Escape')
+    const question = page.getByRole('dialog', { name: 'Leave' })
+    await question.getByRole('button', { name: 'Cancel' }).click()
+    assert.equal(await form.getByLabel('Name begins with').inputValue(), 'a/')
+    await form.getByRole('button', { name: 'Close', exact: true }).click()
+    await question.getByRole('button', { name: 'Drop it' }).click()
+    await form.waitFor({ state: 'detached' })
+  })
+
   it('show the secret of a client once, and can give it another', async (t) => {
     const { page, server } = await openAccounts(t)
     const dialog = page.getByRole('dialog')
