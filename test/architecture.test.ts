@@ -15,6 +15,7 @@ const clusterDoors = ['src/commands/used-cluster.ts', 'src/service/cluster-state
 const openToConsole = [
   ...['errors', 'json', 'json-schema', 'limits', 'text', 'http/scope', 'store/labels'],
   ...['exchange/column-name', 'exchange/hops', 'exchange/kinds', 'exchange/row', 'exchange/ssh-key-path'],
+  'exchange/ssh-username',
 ].map((name) => `src/${name}.ts`)
 
 /** The layers, lowest first: a folder, or single files. */

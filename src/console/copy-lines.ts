@@ -1,6 +1,7 @@
 import { type FindRecord, KEY_LABEL, writtenJump } from '../exchange/hops.ts'
 import { kindOf } from '../exchange/kinds.ts'
 import { faultOfKeyPath } from '../exchange/ssh-key-path.ts'
+import { faultOfSshUsername } from '../exchange/ssh-username.ts'
 import type { Api } from './api.ts'
 import { type Configuration, configurationPath } from './configuration.ts'
 
@@ -53,7 +54,10 @@ function sshLine(configuration: Configuration, find: FindRecord): CopyLine {
   const jump = writtenJump(configuration, find)
   const key = labelOf(labels, KEY_LABEL)
   const keyFault = key === undefined ? undefined : faultOfKeyPath(key)
-  const fault = typeof jump === 'string' ? jump : keyFault && `has a label ${KEY_LABEL} that ${keyFault}`
+  const usernameFault = faultOfSshUsername(username)
+  const fault =
+    (usernameFault && `has a username ${usernameFault}`) ??
+    (typeof jump === 'string' ? jump : keyFault && `has a label ${KEY_LABEL} that ${keyFault}`)
   if (fault !== undefined || typeof jump === 'string') return { title: 'ssh', text: '', fault: fault ?? '' }
   const words = [
     ...(port === 22 ? [] : ['-p', String(port)]),

@@ -4,11 +4,7 @@ import { faultsOfLabels, labelOf } from '../store/labels.ts'
 import { bareHostname } from './export-format.ts'
 import { type FindRecord, JUMP_LABEL, writtenJump } from './hops.ts'
 import { sshLabels } from './ssh-labels.ts'
-
-/** What OpenSSH refuses in a username that is given on the command line (`valid_ruser` in its ssh.c). */
-const REFUSED_USERNAME = /^-|['`";&<>|(){}]|\s-|\\$/
-/** OpenSSH expands both since version 10. */
-const EXPANDED = /%|\$\{/
+import { faultOfSshUsername } from './ssh-username.ts'
 
 /** A command line of ssh. */
 export interface SshCommand {
@@ -35,9 +31,8 @@ export function sshCommandTo(record: NewConfiguration, find: FindRecord): SshCom
   const { hostname, port, username, labels = {} } = record
   const host = bareHostname(hostname)
   if (host.startsWith('-')) return 'has a hostname that begins with "-", which ssh takes for an option'
-  if (REFUSED_USERNAME.test(username))
-    return 'has a username that ssh refuses: with "-" first, or with a character of the shell'
-  if (EXPANDED.test(username)) return 'has a username with "%" or "${", which ssh may expand'
+  const usernameFault = faultOfSshUsername(username)
+  if (usernameFault !== undefined) return `has a username ${usernameFault}`
   const args = ['-p', String(port), '-l', username]
   const jump = writtenJump(record, find)
   if (typeof jump === 'string') return jump

@@ -15,6 +15,7 @@ import {
 } from './hops.ts'
 import { isPattern } from './ssh-condition.ts'
 import { sshLabels } from './ssh-labels.ts'
+import { faultOfSshUsername } from './ssh-username.ts'
 
 /**
  * A file for `ssh -F` (ssh_config(5)), for OpenSSH 8.7 or later, which reads `\"` and `\\` inside quotes.
@@ -34,9 +35,8 @@ export const sshConfigFormat: ExportFormat = {
     if (/^ssh:\/\//i.test(name)) return 'has a name that ssh takes for a URI'
     if (/[ ,'"`$\\;&<>|(){}]/.test(name))
       return 'has a name with a space, a comma or a character of the shell, which ssh refuses'
-    // OpenSSH expands both since version 10, so no spelling works for all versions.
-    if (/%|\$\{/.test(username)) return 'has a username with "%" or "${", which ssh may expand'
-    return undefined
+    const usernameFault = faultOfSshUsername(username)
+    return usernameFault === undefined ? undefined : `has a username ${usernameFault}`
   },
   labelled(book) {
     const hosts = new Hosts(book)

@@ -25,13 +25,16 @@ describe('the lines that the console copies', () => {
       'ü',
       '"',
       '\\',
+      'a\\b',
+      '$HOME',
       '*',
       '~',
       '#x',
       'a;b',
     ]) {
-      const words = wordsOf(usualLine({ ...record, username }, nobody).text)
-      assert.deepEqual(words, ['-p', '2222', '--', `${username}@web1.example.net`])
+      const { text, fault } = usualLine({ ...record, username }, nobody)
+      const words = wordsOf(text)
+      assert.deepEqual(words, fault === undefined ? ['-p', '2222', '--', `${username}@web1.example.net`] : [])
       const address = copyLines({ ...record, username }, nobody, api)[1]?.text
       assert.deepEqual(wordsOf(`ssh ${address}`), [`${username}@web1.example.net:2222`])
     }

@@ -48,6 +48,11 @@ describe('the lines that the console copies', () => {
     )
   })
 
+  it('are none for ssh when it would refuse the username, or run it as a word of a shell', () => {
+    for (const username of ['$(touch x)', '`x`', 'a;b', '-l', 'a%r'])
+      assert.match(usualLine({ ...record, username }, nobody).fault ?? '', /^has a username /, username)
+  })
+
   it('are for the kind of the record', () => {
     const titles = (kind: string) =>
       copyLines({ ...record, labels: { kind } }, nobody, api).map(({ title }) => title)

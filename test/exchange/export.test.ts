@@ -28,7 +28,8 @@ describe('an export', () => {
     csv:
       'name,hostname,port,username\r\n' +
       'db/main,[2001:db8::7],5432,"it\'s ""me"""\r\nweb 1,web.example,22,"ops, night"\r\n',
-    'ssh-config': 'Host db/main\n  HostName 2001:db8::7\n  Port 5432\n  User "it\'s \\"me\\""\n',
+    // ssh refuses the username of the one, and the name of the other.
+    'ssh-config': '',
     ansible:
       'all:\n  hosts:\n' +
       '    "db/main":\n      ansible_host: "2001:db8::7"\n      ansible_port: 5432\n      ansible_user: "it\'s \\"me\\""\n' +

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test'
 import { sshConfigFormat } from '../../src/exchange/ssh-config-format.ts'
 import { Configuration } from '../../src/store/configuration.ts'
 import { draft } from '../support/store.ts'
+import { exported, recordsOf } from './records.ts'
 
 const record = (name: string, fields = {}) => new Configuration(1, draft(name, fields))
 const reasonOf = (name: string, username = 'ops') => sshConfigFormat.obstacle?.(record(name, { username }))
@@ -20,7 +21,7 @@ describe('a record in an ssh-config', () => {
     const lines: Record<string, string> = {
       'a b': '"a b"',
       'a#b': '"a#b"',
-      'a"b\\c': '"a\\"b\\\\c"',
+      'a\\b c': '"a\\\\b c"',
       é: '"é"',
     }
     for (const [username, word] of Object.entries(lines))
@@ -49,6 +50,42 @@ describe('a record in an ssh-config', () => {
       assert.match(reasonOf(name) ?? '', /^has a name /, name)
     for (const name of ['a-x', 'a!b', 'xssh://a', 'a:b', 'a%b', '日本', '#a'])
       assert.equal(reasonOf(name), undefined, name)
+  })
+
+  it('is left out when ssh refuses its username on the command line, where it is a word of a shell', () => {
+    for (const username of [
+      ...[
+        '$(touch x)',
+        '`touch x`',
+        'a;b',
+        'a|b',
+        'a&b',
+        'a>b',
+        'a<b',
+        "a'b",
+        'a"b',
+        'a(b',
+        'a)b',
+        'a{b',
+        'a}b',
+      ],
+      ...['-oProxyCommand=x', 'a -b', 'a\u2003-b', 'a\\'],
+    ])
+      assert.match(reasonOf('a', username) ?? '', /^has a username that ssh refuses/, username)
+    for (const username of ['a b', 'DOMAIN\\user', 'first.last', 'a@b', 'a-b', '$USER', '*', 'ü', 'a\u2028b'])
+      assert.equal(reasonOf('a', username), undefined, username)
+  })
+
+  it('goes through no hop whose user a shell would run', async () => {
+    const records = recordsOf([
+      draft('gate', { username: '$(touch x)' }),
+      draft('behind', { labels: { 'ssh.proxyjump': 'gate' } }),
+      draft('typed', { labels: { 'ssh.proxyjump': '$(touch x)@gate' } }),
+      draft('other', { labels: { 'ssh.proxyjump': 'ops@gate' } }),
+    ])
+    const { text, obstacles } = await exported('ssh-config', records)
+    assert.deepEqual(Object.keys(obstacles), ['gate', 'behind', 'typed'])
+    assert.doesNotMatch(text, /touch/)
   })
 
   it('is left out when ssh may expand its username', () => {
