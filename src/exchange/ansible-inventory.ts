@@ -69,11 +69,11 @@ export function warningsOfHost(record: Configuration, find: FindRecord): readonl
 function obstacleOfKey({ labels }: Configuration): string | undefined {
   const key = labelOf(labels, KEY_LABEL)
   const detail =
-    key === undefined ? undefined : (faultOfKeyPath(key) ?? (/["\\]/.test(key) ? QUOTED : undefined))
+    key === undefined ? undefined : (faultOfKeyPath(key) ?? (key.includes('"') ? QUOTED : undefined))
   return detail === undefined ? undefined : `has a label ${KEY_LABEL} that ${detail}`
 }
 
-const QUOTED = 'holds a quotation mark or a backslash, which Ansible passes on as they are'
+const QUOTED = 'holds a quotation mark, which Ansible passes on as it is'
 
 /** The host variables of all labels that have no place of their own in an inventory, in one for ssh, or for libpq. */
 function variablesOf(labels: Labels = {}): [variable: string, value: string][] {

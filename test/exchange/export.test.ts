@@ -155,6 +155,9 @@ describe('an export', () => {
     assert.equal((await exported('env', labelled)).text, (await exported('env', plain)).text)
   })
 
+  const keysElsewhere = ['\\\\host\\share\\id', 'C:\\keys\\id', '//host/share/id'].map(
+    (path): [Record<string, string>, RegExp] => [{ 'ssh.identityfile': path }, /Windows may take/],
+  )
   const badLabels: Record<string, [labels: Record<string, string>, reason: RegExp][]> = {
     'ssh-config': [
       [{ 'ssh.proxyjump': '-oProxyCommand=x' }, /label ssh\.proxyjump that is not \[USER@\]HOST/],
@@ -163,9 +166,10 @@ describe('an export', () => {
       [{ 'ssh.proxyjump': 'a:65536' }, /ssh\.proxyjump/],
       [{ 'ssh.identityfile': '%d/x' }, /label ssh\.identityfile that holds "%"/],
       [{ 'ssh.identityfile': '' }, /label ssh\.identityfile that is empty/],
+      ...keysElsewhere,
     ],
-    ansible: [[{ 'a.b': '', 'a-b': '' }, /same variable/]],
-    'ansible-json': [[{ 'a.b': '', 'a-b': '' }, /same variable/]],
+    ansible: [[{ 'a.b': '', 'a-b': '' }, /same variable/], ...keysElsewhere],
+    'ansible-json': [[{ 'a.b': '', 'a-b': '' }, /same variable/], ...keysElsewhere],
     'prometheus-sd': [[{ 'a.b': '', 'a-b': '' }, /same label to Prometheus/]],
     'pg-service': [
       [{ 'pg.dbname': '' }, /pg\.dbname that is empty/],

@@ -10,6 +10,8 @@ import { draftsOf, faultsOf, read } from './read-text.ts'
 /** A section without a keyword removes its label, and no others. */
 const labelsPatch = Object.fromEntries(sshLabels.map(({ key }) => [key, null]))
 
+const WINDOWS_PATH = 'holds a backslash or begins with "//", which Windows may take for another host'
+
 describe('an ssh-config import', () => {
   it('imports each literal name of a Host line, with the defaults of ssh', () => {
     const text = `\ufeff# a comment
@@ -152,6 +154,9 @@ Host b
     ['%d/id', 'holds "%" or "${", which ssh may expand'],
     ['"a$' + '{HOME}"', 'holds "%" or "${", which ssh may expand'],
     ['""', 'is empty'],
+    ['"C:\\\\keys\\\\id"', WINDOWS_PATH],
+    ['"\\\\\\\\host\\\\share\\\\id"', WINDOWS_PATH],
+    ['//host/share/id', WINDOWS_PATH],
   ]) {
     it(`refuses IdentityFile ${path}`, () => {
       const text = `Host a\n  User x\n  IdentityFile ${path}\n`
