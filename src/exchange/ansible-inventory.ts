@@ -15,6 +15,9 @@ const LEFT_OUT_LISTED_MAX = 20
 /** Ansible makes the first itself, for hosts without a group; the second has another meaning in its output. */
 const impossible = new Set(['ungrouped', '_meta'])
 
+/** Ansible's words for the machine that it runs on (`C.LOCALHOST`), unless an inventory has a host or a group of that name. */
+const ownMachine = new Set(['localhost', '127.0.0.1', '::1'])
+
 /** As a host, Ansible confuses them with its own groups. Any other host may have the name of a group. */
 const groupNames = new Set(['all', 'ungrouped'])
 
@@ -51,6 +54,7 @@ export function obstacleOfHost(record: Configuration, find: FindRecord): string 
   if (name.includes('[')) return 'has a name with "[", where Ansible looks for a range'
   if (HOST_AND_PORT.test(name)) return 'has a name that ends in a port to Ansible'
   if (groupNames.has(name)) return 'has a name that Ansible gives to a group'
+  if (isOwnMachine(name)) return 'has a name that Ansible takes for the machine it runs on'
   if (isTemplate(name)) return 'has a name that is a template to Ansible'
   if (labels === undefined) return undefined
   const variables = variablesOf(labels)
@@ -80,6 +84,11 @@ function variablesOf(labels: Labels = {}): [variable: string, value: string][] {
   return Object.keys(labels)
     .filter((key) => key !== GROUP_KEY && key !== KIND_LABEL && !/^(?:ssh|pg)\./.test(key))
     .map((key) => [`connbook_label_${key.replace(/[^a-z0-9]/g, '_')}`, labelOf(labels, key) ?? ''])
+}
+
+/** Whether a name means the machine that Ansible runs on, to Ansible or to whoever writes playbooks. */
+function isOwnMachine(name: string): boolean {
+  return ownMachine.has(name.toLowerCase())
 }
 
 /** Whether Ansible would evaluate a text. */
@@ -125,7 +134,8 @@ export class GroupMembers implements ExportTail {
     let isGrouped = false
     for (const [i, group] of groupsOf(record).entries()) {
       // Ansible evaluates the names of a host's groups.
-      if (i < ANSIBLE_GROUPS_MAX && !impossible.has(group) && !isTemplate(group)) {
+      const isPossible = !impossible.has(group) && !isOwnMachine(group) && !isTemplate(group)
+      if (i < ANSIBLE_GROUPS_MAX && isPossible) {
         isGrouped = true
         this.#note(group, record.name)
       } else if (this.#leftOut.size < LEFT_OUT_LISTED_MAX) this.#leftOut.add(group)

@@ -49,6 +49,10 @@ describe('a record in an inventory', () => {
       '{{ x }}',
       '{% x %}',
       '{# x #}',
+      'localhost',
+      'LocalHost',
+      '127.0.0.1',
+      '::1',
     ])
       assert.match(reasonOf(name) ?? '', /^has a name /, name)
     const names = [
@@ -63,6 +67,8 @@ describe('a record in an inventory', () => {
       ':22',
       'a b:22',
       '-a:22',
+      'localhost.example',
+      '127.0.0.2',
     ]
     for (const name of names) assert.equal(reasonOf(name), undefined, name)
   })

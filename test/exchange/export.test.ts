@@ -201,6 +201,12 @@ describe('an export', () => {
       assert.ok(text.includes(`\n    "${group}":\n      hosts:\n`), text)
   })
 
+  it('leaves out of ansible a group by which playbooks mean the machine they run on', () => {
+    const [text, leftOut] = groupsLeftOut('localhost,web', '127.0.0.1', '::1,LOCALHOST')
+    assert.deepEqual(leftOut, ['localhost', '127.0.0.1', '::1', 'LOCALHOST'])
+    assert.match(text, /children:\n {4}"web":\n {6}hosts:\n {8}"a0": \{\}\n$/)
+  })
+
   it('leaves out of ansible-json a group with the name of a host, whose hosts stay', () => {
     const records = recordsOf([
       draft('a', { labels: { group: 'b' } }),

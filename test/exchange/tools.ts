@@ -153,7 +153,9 @@ export function ansibleLabelsOf(record: Configuration, { records }: Book) {
       others.map(([key, value]) => [`connbook_label_${key.replaceAll(/[^a-z0-9]/g, '_')}`, value]),
     ),
     groups: [...new Set((labelOf(labels, 'group') ?? '').split(',').map((group) => group.trim()))]
-      .filter((group) => !['', 'all', 'ungrouped', '_meta'].includes(group) && !/\{[{%#]/.test(group))
+      .filter(
+        (group) => !['', 'all', 'ungrouped', '_meta', 'localhost'].includes(group) && !/\{[{%#]/.test(group),
+      )
       .sort(),
   }
 }
