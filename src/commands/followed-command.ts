@@ -1,21 +1,13 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { clientVariables } from '../client/endpoint.ts'
 import { pause } from '../client/pause.ts'
 import { systemCode } from '../errors.ts'
-import { firstStartVariables } from '../service/first-start.ts'
+import { childEnvironment } from './child-environment.ts'
 
 /** A command that takes longer is ended. */
 export const RUN_MS_MAX = 60_000
 /** How long a command has to end when this process is asked to. */
 const STOP_MS = 2_000
-
-const credentialVariables: readonly string[] = [
-  clientVariables.token,
-  clientVariables.clientSecret,
-  `${clientVariables.clientSecret}_FILE`,
-  ...firstStartVariables,
-]
 
 /** A command of the shell that is under way. */
 export interface ShellRun {
@@ -98,8 +90,7 @@ export class FollowedCommand {
  */
 export function startShell(command: string, environment: NodeJS.ProcessEnv): ShellRun {
   const { spawn } = process.getBuiltinModule('node:child_process')
-  const env = { ...environment }
-  for (const name of credentialVariables) delete env[name]
+  const env = childEnvironment(environment)
   const isGroup = process.platform !== 'win32'
   let child: ChildProcess
   try {

@@ -10,6 +10,7 @@ import { readHops } from '../../exchange/hops.ts'
 import { sshCommandTo } from '../../exchange/ssh-command.ts'
 import { wordForShell } from '../../shell.ts'
 import { escapeHidden } from '../../text.ts'
+import { childEnvironment } from '../child-environment.ts'
 import { quoted } from './changes.ts'
 import { clientFlags, connect } from './connect.ts'
 import { withNearNames } from './given-names.ts'
@@ -34,7 +35,7 @@ export const sshCommand = defineCommand({
   ],
   server: 'running',
   notes: [
-    'ssh gets hostname, port and username, and as jump host and key the labels ssh.proxyjump and ssh.identityfile. A jump host may be the name of a record. Flags of connbook come before NAME.',
+    'ssh gets hostname, port and username, and as jump host and key the labels ssh.proxyjump and ssh.identityfile. A jump host may be the name of a record. Flags of connbook come before NAME. ssh does not get the variables that hold credentials of connbook.',
   ],
   flags: [...clientFlags, 'print'],
   exitCodes: {
@@ -60,7 +61,7 @@ export const sshCommand = defineCommand({
       const line = args.map(wordForShell).join(' ')
       const seen = context.style.isTerminal ? escapeHidden(line) : line
       await shown(context.print(`${seen}\n`), 'show the command line')
-    } else await become(args, context.environment)
+    } else await become(args, childEnvironment(context.environment))
   },
 })
 

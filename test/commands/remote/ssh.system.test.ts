@@ -2,8 +2,8 @@ import '../../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdir, readFile } from 'node:fs/promises'
-import { delimiter } from 'node:path'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { delimiter, join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { executable, runExecutable } from '../../support/executable.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -49,6 +49,30 @@ describe('connbook ssh to a real host', { skip: noSshServer }, async () => {
     assert.equal(await readFile(`/proc/${child.pid}/comm`, 'utf8'), 'ssh\n')
     child.kill('SIGTERM')
     assert.deepEqual(await ended, [255, null])
+  })
+
+  it('gets no variable that holds a credential, so that neither a proxy nor SendEnv has one', async (t) => {
+    const folder = await temporaryFolder(t)
+    await writeFile(join(folder, 'ssh'), '#!/bin/sh\nenv\n', { mode: 0o700 })
+    const credentials = {
+      CONNBOOK_TOKEN: server.environment.CONNBOOK_TOKEN ?? '',
+      CONNBOOK_ADMIN_PASSWORD: 'secret3',
+      CONNBOOK_ADMIN_PASSWORD_FILE: 'secret4',
+      CONNBOOK_CLIENT_SECRET: 'secret5',
+      CONNBOOK_CLIENT_SECRET_FILE: 'secret6',
+    }
+    const given = {
+      ...environment,
+      ...credentials,
+      KEPT: 'kept',
+      PATH: [folder, process.env.PATH].join(delimiter),
+    }
+    const { code, stdout, stderr } = await runExecutable(['ssh', 'own'], { environment: given })
+    assert.equal(code, 0, stderr)
+    assert.match(stdout, /^KEPT=kept$/m)
+    assert.match(stdout, /^CONNBOOK_SERVER=/m)
+    for (const [name, value] of Object.entries(credentials))
+      assert.ok(!stdout.includes(name) && !stdout.includes(value), name)
   })
 
   it('runs nothing of a record that would be an option or a command', async (t) => {
