@@ -12,7 +12,6 @@ import { parseFilterQuery } from '../resources/filter-query.ts'
 import { runAtOnce } from '../scheduler.ts'
 import { getUsedFolder, readBetweenRestores } from '../state/used-folder.ts'
 import { readStore, type StoredRecords } from '../storage/file/file-storage.ts'
-import type { ConfigurationIndex } from '../store/configuration-index.ts'
 import { type Filter, matcherOf } from '../store/record-filter.ts'
 import { counted, escapeHidden } from '../text.ts'
 import { escaped, leftOutGroupsText, leftOutText, refusedExport, warningsText } from './export-remarks.ts'
@@ -54,12 +53,12 @@ export async function openSource(
   }
   using cluster = usedCluster(options)
   if (cluster !== undefined) {
-    const index = await cluster.readRecords()
-    return { place: cluster.place, write: exportIndex(index, { ...wanted, filter }, context) }
+    const stored = await cluster.readRecords()
+    return { place: cluster.place, write: exportStored(stored, { ...wanted, filter }, context) }
   }
   const folder = await getUsedFolder(options.data)
-  const { index } = await readFolder(folder)
-  return { place: folder.path, folder, write: exportIndex(index, { ...wanted, filter }, context) }
+  const stored = await readFolder(folder)
+  return { place: folder.path, folder, write: exportStored(stored, { ...wanted, filter }, context) }
 }
 
 /** The filters of the flags as the query of a list. @throws {UsageError} as `parseWhere`. */
@@ -88,12 +87,13 @@ function readFolder(folder: DataPaths): Promise<StoredRecords> {
   return readBetweenRestores(folder, async () => readStore(folder, true, await readListedChanges(folder)))
 }
 
-function exportIndex(
-  index: ConfigurationIndex,
+function exportStored(
+  { store, index }: StoredRecords,
   { format, skip, filter }: WantedExport & { readonly filter: Filter | undefined },
   { screen }: CommandContext,
 ): (print: Print) => Promise<void> {
   const exported = {
+    store,
     records: index.freeze(),
     hasLabels: index.hasLabels,
     matches: filter && matcherOf(filter),

@@ -4,9 +4,11 @@ import { readUsedCluster, restoreCluster, takeClusterBackup } from '../cluster/c
 import { clusterCredentials, clusterDocuments } from '../cluster/cluster-documents.ts'
 import { type ClusterFailure, clusterFailureOf } from '../cluster/cluster-error.ts'
 import { examineCluster } from '../cluster/cluster-examination.ts'
+import { storeIdOf } from '../cluster/cluster-meta.ts'
 import { checkCluster } from '../cluster/cluster-reading.ts'
 import type { DataPaths } from '../files/data-folder.ts'
 import type { Backup } from '../state/backup-document.ts'
+import type { StoredRecords } from '../storage/file/file-storage.ts'
 import type { Finding } from '../storage/finding.ts'
 import type { ConfigurationIndex } from '../store/configuration-index.ts'
 
@@ -18,7 +20,7 @@ export interface UsedCluster extends Disposable {
   /** For messages. */
   readonly place: string
   /** The records of one moment. */
-  readRecords(): Promise<ConfigurationIndex>
+  readRecords(): Promise<StoredRecords>
   /** Also throws {BackupFailedError}. */
   takeBackup(): Promise<Backup>
   /** Fills an empty prefix; may be repeated. */
@@ -39,7 +41,10 @@ export function usedCluster(options: ClusterOptions): UsedCluster | undefined {
   const { gateway, keys, place } = access
   return {
     place,
-    readRecords: async () => (await readUsedCluster(access)).index,
+    async readRecords() {
+      const { meta, index } = await readUsedCluster(access)
+      return { store: storeIdOf(meta.value), index }
+    },
     takeBackup: () => takeClusterBackup(access),
     restore: (backup) => restoreCluster(access, backup),
     async examine() {

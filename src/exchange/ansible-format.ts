@@ -1,12 +1,15 @@
 import type { Configuration } from '../store/configuration.ts'
 import {
+  addressOfHost,
   GroupMembers,
   hostVariables,
+  type InventoryBook,
   isTemplate,
+  noBook,
   obstacleOfHost,
   warningsOfHost,
 } from './ansible-inventory.ts'
-import type { ExportFormat, RecordBook } from './export-format.ts'
+import type { ExportFormat } from './export-format.ts'
 
 /** YAML limits a key without `?` to 1024 characters. */
 const PLAIN_KEY_CHARACTERS_MAX = 1000
@@ -18,15 +21,17 @@ const PLAIN_KEY_CHARACTERS_MAX = 1000
  * in every value that is not marked as unsafe.
  */
 export const ansibleFormat: ExportFormat = {
-  ...formOf({ find: () => undefined }),
+  ...formOf(noBook),
   labelled: (book) => ({ ...formOf(book), begin: () => new GroupMembers(groupsForm) }),
 }
 
-function formOf({ find }: Pick<RecordBook, 'find'>): ExportFormat {
+function formOf(book: InventoryBook): ExportFormat {
+  const { find } = book
   return {
     mediaType: 'application/yaml; charset=utf-8',
     fileName: 'inventory.yml',
     kind: 'ssh',
+    addressOf: addressOfHost,
     start: 'all:\n  hosts:\n',
     encode: (record) => `${yamlKey(record.name, '    ')}\n${linesOf(record)}`,
     obstacle: (record) => obstacleOfHost(record, find),
@@ -35,7 +40,7 @@ function formOf({ find }: Pick<RecordBook, 'find'>): ExportFormat {
 
   function linesOf(record: Configuration): string {
     let text = ''
-    for (const [variable, value] of hostVariables(record, find))
+    for (const [variable, value] of hostVariables(record, book))
       text += `      ${variable}: ${typeof value === 'number' ? value : yamlValue(value)}\n`
     return text
   }

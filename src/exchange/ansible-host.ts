@@ -1,6 +1,7 @@
 import { LABEL_VALUE_CHARACTERS_MAX, LABELS_MAX } from '../limits.ts'
 import { parseDigits } from '../store/fields.ts'
 import { faultOfKey, faultOfValue, type LabelsPatch } from '../store/labels.ts'
+import { isOwnControlPath } from './ansible-control-path.ts'
 import { isSecret, labelKeyOf } from './column-name.ts'
 import type { JsonScalar } from './json-walker.ts'
 import type { RowFault } from './row.ts'
@@ -49,6 +50,8 @@ export class AnsibleHost {
   take(variable: string, value: AnsibleValue, hasLabels: boolean, leaveOut: LeaveOut): void {
     const known = Object.hasOwn(variables, variable) ? variables[variable] : undefined
     if (known === undefined) {
+      // An export makes it anew.
+      if (variable === 'ansible_control_path' && isOwnControlPath(value.text ?? '')) return
       if (!hasLabels || !this.#takeLabel(variable, value)) leaveOut(variable)
       return
     }

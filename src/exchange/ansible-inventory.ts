@@ -1,8 +1,9 @@
 import { NOTED_NAME_BYTES, STREAM_PIECE_CHARACTERS } from '../limits.ts'
 import type { Configuration } from '../store/configuration.ts'
 import { GROUP_KEY, groupsIn, type Labels, labelOf } from '../store/labels.ts'
-import { bareHostname, type ExportTail } from './export-format.ts'
-import { type FindRecord, KEY_LABEL, writtenJump } from './hops.ts'
+import { controlPathOf } from './ansible-control-path.ts'
+import { bareHostname, type ExportTail, type RecordBook } from './export-format.ts'
+import { type FindRecord, hasHops, KEY_LABEL, writtenJump } from './hops.ts'
 import { KIND_LABEL } from './kinds.ts'
 import { faultOfKeyPath } from './ssh-key-path.ts'
 
@@ -25,6 +26,17 @@ const groupNames = new Set(['all', 'ungrouped'])
 const LABEL = '[\\p{L}\\p{N}_][\\p{L}\\p{N}_-]*(?<![_-])'
 const HOST_AND_PORT = new RegExp(`^${LABEL}(?:\\.${LABEL})*:\\d+$`, 'u')
 
+/** What the variables of a host depend on, beside its record. */
+export type InventoryBook = Pick<RecordBook, 'store' | 'find' | 'isShared'>
+
+/** For records without labels, each with an address of its own. */
+export const noBook: InventoryBook = { store: '', find: () => undefined, isShared: () => false }
+
+/** Where Ansible connects to: by this, and the user, it would find a connection that is still open. */
+export function addressOfHost({ hostname, port }: Configuration): string {
+  return `${bareHostname(hostname).toLowerCase()} ${port}`
+}
+
 /**
  * The variables of a host in an inventory.
  *
@@ -32,7 +44,7 @@ const HOST_AND_PORT = new RegExp(`^${LABEL}(?:\\.${LABEL})*:\\d+$`, 'u')
  */
 export function hostVariables(
   record: Configuration,
-  find: FindRecord,
+  { store, find, isShared }: InventoryBook,
 ): readonly (readonly [variable: string, value: string | number])[] {
   const { hostname, port, username, labels } = record
   const variables: [string, string | number][] = [
@@ -40,9 +52,13 @@ export function hostVariables(
     ['ansible_port', port],
     ['ansible_user', username],
   ]
-  if (labels === undefined) return variables
   const jump = writtenJump(record, find)
   if (typeof jump === 'object') variables.push(['ansible_ssh_common_args', `-J '${jump.word}'`])
+  if (hasHops(record) || isShared(record)) {
+    const way = typeof jump === 'object' ? jump.word : ''
+    variables.push(['ansible_control_path', controlPathOf(record, store, way)])
+  }
+  if (labels === undefined) return variables
   const key = labelOf(labels, KEY_LABEL)
   if (key !== undefined) variables.push(['ansible_ssh_private_key_file', key])
   return [...variables, ...variablesOf(labels)]

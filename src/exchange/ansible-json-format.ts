@@ -1,42 +1,46 @@
 import type { Configuration } from '../store/configuration.ts'
 import {
+  addressOfHost,
   GroupMembers,
   hostVariables,
+  type InventoryBook,
   isTemplate,
+  noBook,
   obstacleOfHost,
   warningsOfHost,
 } from './ansible-inventory.ts'
-import type { ExportFormat, RecordBook } from './export-format.ts'
-import type { FindRecord } from './hops.ts'
+import type { ExportFormat } from './export-format.ts'
 
 /**
  * An inventory as `ansible-inventory --list` prints it, which inventory scripts print, too
  * (https://docs.ansible.com/ansible/latest/dev_guide/developing_inventory.html).
  */
 export const ansibleJsonFormat: ExportFormat = {
-  ...formOf({ find: () => undefined }),
+  ...formOf(noBook),
   labelled: formOf,
 }
 
-function formOf({ find }: Pick<RecordBook, 'find'>): ExportFormat {
+function formOf(book: InventoryBook): ExportFormat {
+  const { find } = book
   return {
     mediaType: 'application/json',
     fileName: 'inventory.json',
     kind: 'ssh',
+    addressOf: addressOfHost,
     start: '{"_meta":{"hostvars":{',
     between: ',',
     end: '}}',
     // Ansible takes hosts from the groups alone.
     begin: () => new GroupMembers(groupsForm),
-    encode: (record) => `${JSON.stringify(record.name)}:${encodeHostVariables(record, find)}`,
+    encode: (record) => `${JSON.stringify(record.name)}:${encodeHostVariables(record, book)}`,
     obstacle: (record) => obstacleOfHost(record, find),
     warnings: (record) => warningsOfHost(record, find),
   }
 }
 
 /** The variables of one host as a JSON object. */
-export function encodeHostVariables(record: Configuration, find: FindRecord): string {
-  const members = hostVariables(record, find).map(
+function encodeHostVariables(record: Configuration, book: InventoryBook): string {
+  const members = hostVariables(record, book).map(
     ([variable, value]) => `${JSON.stringify(variable)}:${JSON.stringify(unevaluated(value))}`,
   )
   return `{${members.join()}}`

@@ -16,7 +16,12 @@ export interface ExportFormat {
   encode(record: Configuration): string
   /** Begins to note what the text behind `end` says of the records. */
   begin?(): ExportTail
-  /** The form where some record has labels, if that is another; a function where these may name other records. */
+  /** Where a connection to a record ends, if the form differs for records that have this alike. */
+  addressOf?(record: Configuration): string
+  /**
+   * The form where some record has labels or `addressOf` like another, if that is another; a function where it depends on
+   * other records.
+   */
   readonly labelled?: ExportFormat | ((book: RecordBook) => ExportFormat)
   /** Why the format cannot express a record, to complete "The record …"; undefined when it can. */
   obstacle?(record: Configuration): string | undefined
@@ -26,8 +31,13 @@ export interface ExportFormat {
   keyOf?(record: Configuration): string
 }
 
-/** The records that others name as hops on their way, whether or not they are in the export. */
+/** What a form needs to know of other records. */
 export interface RecordBook {
+  /** Id of the store that they are in; '' if there is none. */
+  readonly store: string
+  /** Whether another record has the same `addressOf`. */
+  isShared(record: Configuration): boolean
+  /** Finds those that others name as hops on their way, whether or not they are in the export. */
   find(name: string): Configuration | undefined
   /** Whether the filter and the kind keep a record. */
   keeps(record: Configuration): boolean

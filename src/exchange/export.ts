@@ -15,6 +15,8 @@ export interface RecordRemark {
 
 /** What an export is of. */
 export interface ExportedRecords {
+  /** Id of their store, if there is one. */
+  readonly store?: string | undefined
   /** All records of one moment; they are read several times. */
   readonly records: Iterable<Configuration>
   readonly hasLabels: boolean
@@ -73,10 +75,10 @@ export function* summarizeExport(
   exported: ExportedRecords,
   obstaclesMax: number,
 ): LongWork<ExportSummary> {
-  const { records, hasLabels, seen } = exported
+  const { records } = exported
   const matches = matcherFor(format, exported)
-  const { form, hopBytes } = yield* formFor(format, records, hasLabels, matches, seen)
-  const { clashes, clashBytes } = yield* findClashes(form, records, matches)
+  const { form, hopBytes } = yield* formFor(format, exported, matches)
+  const { clashes, clashBytes } = yield* findClashes(form.keyOf, records, matches)
   const { start = '', between = '', end = '' } = form
   const tail = form.begin?.()
   const [obstacles, warnings]: [RecordRemark[], RecordRemark[]] = [[], []]
@@ -204,20 +206,22 @@ function matcherFor(
 /** The format as these records need it. */
 function* formFor(
   format: ExportFormat,
-  records: Iterable<Configuration>,
-  hasLabels: boolean,
+  { store = '', records, hasLabels, seen }: ExportedRecords,
   matches: Matcher | undefined,
-  seen: Matcher | undefined,
 ): LongWork<{ readonly form: ExportFormat; readonly hopBytes: number }> {
-  const { labelled } = format
-  if (!hasLabels || labelled === undefined) return { form: format, hopBytes: 0 }
+  const { labelled, addressOf } = format
+  const shared = yield* findClashes(addressOf, records, seen)
+  if (labelled === undefined || (!hasLabels && shared.clashes.size === 0))
+    return { form: format, hopBytes: 0 }
   if (typeof labelled !== 'function') return { form: labelled, hopBytes: 0 }
-  const named = yield* findHops(records, seen)
+  const named = hasLabels ? yield* findHops(records, seen) : new Map<string, Configuration>()
   const book: RecordBook = {
+    store,
+    isShared: (record) => shared.clashes.size > 0 && shared.clashes.has(addressOf?.(record) ?? ''),
     find: (name) => named.get(name),
     keeps: (record) => matches === undefined || matches(record),
   }
-  return { form: labelled(book), hopBytes: HOP_BYTES * named.size }
+  return { form: labelled(book), hopBytes: HOP_BYTES * named.size + shared.clashBytes }
 }
 
 /** Memory of a record that is a hop, and of what a format notes of it; the record itself is in memory anyway. */
@@ -255,7 +259,7 @@ function* findHops(
 
 /** The keys of more than one record. */
 function* findClashes(
-  { keyOf }: ExportFormat,
+  keyOf: ExportFormat['keyOf'],
   records: Iterable<Configuration>,
   matches: Matcher | undefined,
 ): LongWork<Clashes> {

@@ -160,7 +160,7 @@ export function exportHandlers(store: ConfigurationStore, scheduler: Scheduler) 
     { format, filter: asked }: ExportQuery,
     access: Access | undefined,
   ): LongWork<PreparedExport> {
-    const { tag, revision, count, jsonBytes } = store
+    const { id, tag, revision, count, jsonBytes } = store
     const shown = store.tagFor(access)
     const records = store.freeze()
     const filter = access === undefined ? asked : access.limit(asked)
@@ -168,7 +168,7 @@ export function exportHandlers(store: ConfigurationStore, scheduler: Scheduler) 
     const seen = access?.limit(undefined) === undefined ? undefined : access.sees
     const hasLabels = store.hasLabels && (seen === undefined || (yield* haveLabels(records, seen)))
     const summarize = () =>
-      summarizeExport(exportFormats[format], { records, hasLabels, matches, seen }, FAULTS_MAX)
+      summarizeExport(exportFormats[format], { store: id, records, hasLabels, matches, seen }, FAULTS_MAX)
     const summary =
       matches === undefined
         ? (summaries.find(format, tag) ?? summaries.keep(format, { tag, revision }, yield* summarize()))

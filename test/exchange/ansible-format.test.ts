@@ -2,6 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ansibleFormat } from '../../src/exchange/ansible-format.ts'
+import { noBook } from '../../src/exchange/ansible-inventory.ts'
 import { Configuration } from '../../src/store/configuration.ts'
 import { draft } from '../support/store.ts'
 
@@ -23,7 +24,7 @@ describe('a record in an inventory', () => {
   it('has a text that looks like a template as it is', () => {
     const { labelled } = ansibleFormat
     assert.ok(typeof labelled === 'function')
-    const text = labelled({ find: () => undefined, keeps: () => true }).encode(
+    const text = labelled({ ...noBook, keeps: () => true }).encode(
       record('a', { username: 'a{%b', labels: { env: '{{ x }}' } }),
     )
     assert.match(

@@ -1,6 +1,6 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { missing } from '../support/debian.ts'
@@ -91,6 +91,34 @@ describe('an ansible export', { skip: missing('ansible-inventory') }, () => {
       assert.ok(seen[0]?.port !== 7, name)
     }
     assert.ok(Object.keys(obstacles).length > 5)
+  })
+})
+
+describe('connections that Ansible keeps open', { skip: missing('ansible-inventory') }, () => {
+  it('are found by another path for each record of one address behind two hops', async (t) => {
+    const records = recordsOf([
+      draft('gate1', { hostname: '192.0.2.1' }),
+      draft('gate2', { hostname: '192.0.2.2' }),
+      ...['gate1', 'gate2'].map((gate) =>
+        draft(`behind-${gate}`, { hostname: '10.0.0.5', labels: { 'ssh.proxyjump': gate } }),
+      ),
+    ])
+    const folder = await temporaryFolder(t)
+    const file = join(folder, 'inventory.yml')
+    await writeFile(file, (await exported('ansible', records)).text)
+    const calls = join(folder, 'calls')
+    await writeFile(join(folder, 'ssh'), `#!/bin/sh\necho "$@" >> '${calls}'\nexit 255\n`, { mode: 0o700 })
+    const env = { PATH: `${folder}:${process.env.PATH}`, HOME: folder, LC_ALL: 'C.UTF-8' }
+    const words = ['behind-*', '-i', file, '-u', 'other', '-m', 'raw', '-a', 'true', '-f', '1']
+    await assert.rejects(run('ansible', words, { env }))
+    const lines = (await readFile(calls, 'utf8')).split('\n').filter((line) => line.includes('10.0.0.5'))
+    const pathBy = new Map(
+      lines.map((line) => [/-J (\S+)/.exec(line)?.[1], /ControlPath="?([^" ]+)/.exec(line)?.[1] ?? '']),
+    )
+    assert.deepEqual([...pathBy.keys()], ['ops@192.0.2.1:22', 'ops@192.0.2.2:22'])
+    assert.equal(new Set(pathBy.values()).size, 2)
+    for (const path of pathBy.values())
+      assert.match(path, new RegExp(`^${RegExp.escape(folder)}/\\.ansible/cp/[0-9a-f]{12}-%r-%p$`))
   })
 })
 

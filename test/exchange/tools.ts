@@ -120,6 +120,7 @@ export async function askAnsible(file: string, names: readonly string[]): Promis
         username: textOf(vars.ansible_user),
         labels: {
           jump: textOf(vars.ansible_ssh_common_args ?? ''),
+          hasOwnSocket: vars.ansible_control_path !== undefined,
           identity: textOf(vars.ansible_ssh_private_key_file ?? ''),
           variables: Object.fromEntries(
             Object.entries(vars)
@@ -143,10 +144,13 @@ function textOf(value: unknown): string {
 
 /** What a record says to Ansible by its labels. */
 export function ansibleLabelsOf(record: Configuration, { records }: Book) {
+  const address = (of: Configuration) => `${bare(of.hostname).toLowerCase()} ${of.port}`
+  const isShared = records.some((other) => other !== record && address(other) === address(record))
   const { labels = {} } = record
   const others = Object.entries(labels).filter(([key]) => !/^(?:group|kind|ssh\..*|pg\..*)$/.test(key))
   const jump = labelOf(labels, 'ssh.proxyjump')
   return {
+    hasOwnSocket: isShared || (jump !== undefined && jump !== 'none'),
     jump: jump === undefined ? '' : `-J '${jump === 'none' ? jump : writtenHops(record, records)}'`,
     identity: labelOf(labels, 'ssh.identityfile') ?? '',
     variables: Object.fromEntries(
