@@ -2,6 +2,7 @@ import { NOTED_NAME_BYTES, STREAM_PIECE_CHARACTERS } from '../limits.ts'
 import type { LongWork } from '../scheduler.ts'
 import type { Configuration } from '../store/configuration.ts'
 import type { Matcher } from '../store/record-filter.ts'
+import { counted } from '../text.ts'
 import type { ExportFormat, ExportTail, RecordBook } from './export-format.ts'
 import { HOPS_MAX, hasHops, hostOfHop, namesInHops, resolveWay } from './hops.ts'
 import { kindOf } from './kinds.ts'
@@ -40,8 +41,9 @@ export interface ExportSummary {
   readonly leftOut: number
   /** The first of those. */
   readonly obstacles: readonly RecordRemark[]
-  /** The first warnings, of records in the export. */
+  /** The first kinds of warnings, each with its first record and the number of the others. */
   readonly warnings: readonly RecordRemark[]
+  /** Those, and the warnings of other kinds. */
   readonly warningCount: number
   /** Keys of more than one record. */
   readonly clashes: ReadonlySet<string>
@@ -81,8 +83,9 @@ export function* summarizeExport(
   const { clashes, clashBytes } = yield* findClashes(form.keyOf, records, matches)
   const { start = '', between = '', end = '' } = form
   const tail = form.begin?.()
-  const [obstacles, warnings]: [RecordRemark[], RecordRemark[]] = [[], []]
-  let [bytes, count, leftOut, warningCount] = [Buffer.byteLength(start + end), 0, 0, 0]
+  const obstacles: RecordRemark[] = []
+  const warnings = new Warnings()
+  let [bytes, count, leftOut] = [Buffer.byteLength(start + end), 0, 0]
   const betweenBytes = Buffer.byteLength(between)
   let sliceBytes = 0
   for (const record of records) {
@@ -94,10 +97,7 @@ export function* summarizeExport(
       sliceBytes += recordBytes
       count += 1
       tail?.take(record)
-      for (const warning of form.warnings?.(record) ?? []) {
-        warningCount += 1
-        if (warningCount <= EXPORT_WARNINGS_MAX) warnings.push({ name: record.name, reason: warning })
-      }
+      for (const warning of form.warnings?.(record) ?? []) warnings.add(record.name, warning)
     } else sliceBytes += LEFT_OUT_CHARACTERS
     if (reason !== undefined) {
       leftOut += 1
@@ -112,8 +112,41 @@ export function* summarizeExport(
     yield
   }
   const notedBytes = clashBytes + hopBytes + (tail?.bytes ?? 0)
-  const found = { obstacles, warnings, warningCount, clashes, tail, notedBytes }
+  const found = {
+    obstacles,
+    warnings: warnings.list(),
+    warningCount: warnings.count,
+    clashes,
+    tail,
+    notedBytes,
+  }
   return { form, matches, bytes, count, leftOut, ...found }
+}
+
+/** Warnings of records, in which what is the same for many of them stands once. */
+class Warnings {
+  /** By what they say; the first ones, so that they stay small. */
+  readonly #kinds = new Map<string, { readonly name: string; records: number }>()
+  #others = 0
+
+  get count(): number {
+    return this.#kinds.size + this.#others
+  }
+
+  add(name: string, reason: string): void {
+    const known = this.#kinds.get(reason)
+    if (known !== undefined) known.records += 1
+    else if (this.#kinds.size < EXPORT_WARNINGS_MAX) this.#kinds.set(reason, { name, records: 1 })
+    else this.#others += 1
+  }
+
+  list(): RecordRemark[] {
+    return Array.from(this.#kinds, ([reason, { name, records }]) => {
+      const more =
+        records === 1 ? '' : `; so ${records === 2 ? 'does' : 'do'} ${counted(records - 1, 'more record')}`
+      return { name, reason: `${reason}${more}` }
+    })
+  }
 }
 
 /**

@@ -212,7 +212,7 @@ export function warningsOf(hops: readonly Hop[], isWritten: boolean): readonly s
     if (record === undefined)
       return /[.:]/.test(hostOf(word))
         ? []
-        : [`goes through ${JSON.stringify(word)}, which is the name of no record`]
+        : [`goes through ${JSON.stringify(word)}, which is the name of no record that you see`]
     return isWritten && jumpLabelOf(record, KEY_LABEL) !== undefined
       ? [`goes through ${JSON.stringify(record.name)}, whose ${KEY_LABEL} is not used for that`]
       : []

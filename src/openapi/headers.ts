@@ -46,10 +46,14 @@ export const headers = {
   },
   'X-Warning': {
     description:
-      'What to know of the first records with warnings, such as a hop that is the name of no record; percent-encoded, with commas between them. At most 20, and only if there are such records.',
+      'What to know of records, such as a hop that is the name of no record; a warning of many of them once, with their number. Percent-encoded, with commas between them. At most 20, and only if there are such records.',
     schema: text,
   },
-  'X-Warning-Count': { description: 'The number of warnings, where there are any.', schema: count },
+  'X-Warning-Count': {
+    description:
+      'The number of warnings, where there are any: of those in `X-Warning`, and of the records with others.',
+    schema: count,
+  },
   'Content-Disposition': { description: 'A name for the file.', schema: text },
   'Set-Cookie': { description: 'Sets the session cookie, or clears it.', schema: text },
   Pragma: {

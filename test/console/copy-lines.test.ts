@@ -37,7 +37,7 @@ describe('the lines that the console copies', () => {
       "ssh -p 2222 -J jump@192.0.2.1:2222 -i '~/a b' -- deploy@web1.example.net",
     )
     const lost = usualLine({ ...record, labels: { 'ssh.proxyjump': 'nobody' } }, find)
-    assert.deepEqual(lost.warnings, ['goes through "nobody", which is the name of no record'])
+    assert.deepEqual(lost.warnings, ['goes through "nobody", which is the name of no record that you see'])
     assert.match(
       usualLine({ ...record, labels: { 'ssh.proxyjump': '-x' } }, find).fault ?? '',
       /that is not \[USER@\]/,

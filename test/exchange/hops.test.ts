@@ -1,7 +1,10 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { summarizeExport } from '../../src/exchange/export.ts'
+import { exportFormats } from '../../src/exchange/export-formats.ts'
 import { type HopRecord, hasHops, resolveWay, writtenJump } from '../../src/exchange/hops.ts'
+import { runAtOnce } from '../../src/scheduler.ts'
 import { draft } from '../support/store.ts'
 import { exported, recordsOf } from './records.ts'
 
@@ -169,6 +172,27 @@ describe('an ssh-config export with hops that are records', () => {
     assert.equal((await exported('ssh-config', recordsOf(deep))).names.length, 5_000)
   })
 
+  it('says a warning of many records once, with the number of the others', async () => {
+    const gate = draft('gate', { labels: { 'ssh.identityfile': '~/k' } })
+    const records = recordsOf([
+      gate,
+      ...Array.from({ length: 300 }, (_, i) => draft(`n${i}`, { labels: { 'ssh.proxyjump': 'gate,lost' } })),
+      ...['x', 'y'].map((name) => draft(name, { labels: { 'ssh.proxyjump': 'two' } })),
+    ])
+    for (const format of ['ansible', 'ansible-json'])
+      assert.deepEqual((await exported(format, records)).warnings, [
+        'n0 goes through "gate", whose ssh.identityfile is not used for that; so do 299 more records',
+        'n0 goes through "lost", which is the name of no record that you see; so do 299 more records',
+        'x goes through "two", which is the name of no record that you see; so does 1 more record',
+      ])
+    const each = recordsOf(
+      Array.from({ length: 30 }, (_, i) => draft(`n${i}`, { labels: { 'ssh.proxyjump': `lost${i}` } })),
+    )
+    const work = summarizeExport(exportFormats.ansible, { records: each, hasLabels: true }, 1)
+    const { warnings, warningCount } = runAtOnce(work)
+    assert.deepEqual([warnings.length, warningCount], [20, 30])
+  })
+
   it('warns of a hop that is the name of no record, and of a key that is not used', async () => {
     const gate = { ...bastion, labels: { 'ssh.identityfile': '~/k', kind: 'vpn' } }
     const records = [
@@ -179,7 +203,7 @@ describe('an ssh-config export with hops that are records', () => {
     ]
     const { warnings } = await exported('ssh-config', recordsOf([...records, gate]))
     assert.deepEqual(warnings, [
-      'a goes through "gate", which is the name of no record',
+      'a goes through "gate", which is the name of no record that you see',
       'd goes through "bastion", whose ssh.identityfile is not used for that',
     ])
   })

@@ -30,7 +30,8 @@ describe('connbook export --server', () => {
     const { run, service } = await openServer(t, [web1, db1, { ...web1, name: 'web2', labels }])
     const data = ['--data', service.folder.path]
     const words = ['export', '--format', 'ssh-config']
-    const warning = 'connbook: Warnings:\n  "web2" goes through "nowhere", which is the name of no record\n'
+    const warning =
+      'connbook: Warnings:\n  "web2" goes through "nowhere", which is the name of no record that you see\n'
     const filters: [flags: string[], hosts: string[]][] = [
       [
         ['--prefix', 'web'],

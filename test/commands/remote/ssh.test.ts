@@ -52,7 +52,7 @@ describe('connbook ssh', () => {
     assert.equal(lost.stdout, 'ssh -p 22 -l deploy -J nobody 192.0.2.10\n')
     assert.equal(
       lost.stderr,
-      'connbook: The record "lost" goes through "nobody", which is the name of no record\n',
+      'connbook: The record "lost" goes through "nobody", which is the name of no record that you see\n',
     )
     const loop = await run(['ssh', '--print', 'loop'])
     assert.deepEqual([loop.code, loop.stdout], [1, ''])
