@@ -3,6 +3,7 @@ import { isSea } from 'node:sea'
 import { terminalStyleOf } from './command-line/terminal-style.ts'
 import { runProgram } from './commands/program.ts'
 import { isSystemdJournal } from './systemd-journal.ts'
+import { forTerminal } from './text.ts'
 
 /** Not a variable of Node itself, but one that many machines set. */
 const HARMLESS = 'NODE_ENV'
@@ -66,13 +67,15 @@ process.umask(0o077)
 // Without a listener an error would end the process; for standard output, `print` rejects.
 process.stdout.on('error', () => {})
 process.stderr.on('error', () => {})
+const style = terminalStyleOf(process.stdout, process.env)
 void runProgram(words, {
   environment: process.env,
   // Opened only by commands that read it.
   get input() {
     return process.stdin
   },
-  print,
-  style: terminalStyleOf(process.stdout, process.env),
+  // Here, so that no command can forget it.
+  print: style.isTerminal ? (text) => print(forTerminal(text)) : print,
+  style,
   screen: Object.assign(process.stderr, { isJournal: isSystemdJournal(process.env) }),
 }).then((code) => process.exit(code))

@@ -78,3 +78,15 @@ export function escapeNonAscii(json: string): string {
 function escapeUnit(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
+
+const ESCAPE = '\u001b'
+/** Line ends, tabs, and bold, which connbook itself writes on a terminal. */
+const TERMINAL_CONTROL = new RegExp(`(\\r?\\n|\\t|${ESCAPE}\\[(?:1|22)m)`)
+
+/** A text as a terminal may get it, whatever a record, an account or a server has put into it. */
+export function forTerminal(text: string): string {
+  return text
+    .split(TERMINAL_CONTROL)
+    .map((part, i) => (i % 2 === 0 ? escapeHidden(part) : part))
+    .join('')
+}

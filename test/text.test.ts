@@ -1,7 +1,15 @@
 import './support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { checkText, counted, describeOwner, eitherOf, hidePassword, kindOf } from '../src/text.ts'
+import {
+  checkText,
+  counted,
+  describeOwner,
+  eitherOf,
+  forTerminal,
+  hidePassword,
+  kindOf,
+} from '../src/text.ts'
 
 describe('checkText', () => {
   const rows: [value: unknown, fault: string | undefined][] = [
@@ -62,4 +70,13 @@ describe('words of messages', () => {
       [0, 1, 2].map((count) => counted(count, 'record')),
       ['0 records', '1 record', '2 records'],
     ))
+})
+
+describe('a text for a terminal', () => {
+  it('has line ends, tabs and bold as they are, and other hidden characters as text', () => {
+    assert.equal(
+      forTerminal('\u001b[1mNAME\u001b[22m\ta\r\nb\u001b[2J\u001b]0;x\u0007\r\u202e\u009b1A\n'),
+      '\u001b[1mNAME\u001b[22m\ta\r\nb\\u001b[2J\\u001b]0;x\\u0007\\u000d\\u202e\\u009b1A\n',
+    )
+  })
 })

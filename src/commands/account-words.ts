@@ -8,6 +8,7 @@ import type { TerminalStyle } from '../command-line/terminal-style.ts'
 import { UsageError } from '../errors.ts'
 import type { ScopeWord } from '../http/scope.ts'
 import { readGrants } from '../store/grants.ts'
+import { escapeHidden } from '../text.ts'
 
 // What the commands for accounts read and print, wherever the accounts are.
 
@@ -130,8 +131,8 @@ function accountLines(accounts: readonly ListedAccount[], kind: AccountKind, sty
     })
   const isLimited = accounts.some(({ grants }) => grants !== undefined)
   const rows = accounts.map(({ name, scope, grants }) => [
-    ...[name, scopeTexts[scope].cell],
-    ...(isLimited ? [grants?.join(' ') ?? 'all records'] : []),
+    ...[escapeHidden(name), scopeTexts[scope].cell],
+    ...(isLimited ? [escapeHidden(grants?.join(' ') ?? 'all records')] : []),
   ])
   const heads = [kind.toUpperCase(), 'MAY', ...(isLimited ? ['GRANTS'] : [])]
   return alignColumns(heads, rows, style)

@@ -5,7 +5,6 @@ import type { CommandContext, CommandInput } from '../../command-line/command.ts
 import type { Options } from '../../command-line/options.ts'
 import { ADMIN_SCOPE, isScopeWord, type ScopeWord } from '../../http/scope.ts'
 import { isObject, parseJson } from '../../json.ts'
-import { escapeHidden } from '../../text.ts'
 import {
   type AddFlag,
   clientLines,
@@ -106,10 +105,7 @@ export async function listAt(
   const client = await connectAsAdmin(kind, input, context, 'list')
   const answer = await client.askJson({ method: 'GET', path: pathOf(kind) })
   const accounts = accountsIn(answer) ?? notAccounts(client)
-  const shownNames = accounts.map(({ name, ...rights }) => {
-    return { name: context.style.isTerminal ? escapeHidden(name) : name, ...rights }
-  })
-  await showAccounts(shownNames, kind, context)
+  await showAccounts(accounts, kind, context)
 }
 
 function connectAsAdmin(
