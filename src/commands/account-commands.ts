@@ -12,6 +12,7 @@ import { type Options, placeFlags } from '../command-line/options.ts'
 import { UsageError } from '../errors.ts'
 import { addFlags, kindWords, type NamedAccount, setFlags } from './account-words.ts'
 import { addNamed, listNames, removeNamed, replaceSecret, setRights } from './accounts.ts'
+import { checkChosenFolder } from './chosen-folder.ts'
 import { addAt, listAt, removeAt, replaceSecretAt, setRightsAt } from './remote/accounts.ts'
 import { CHANGES_CLUSTER } from './used-cluster.ts'
 
@@ -167,12 +168,16 @@ function eitherWay<Flag extends keyof Options>(
     context: CommandContext,
   ) => Promise<void>,
 ) {
-  return (input: CommandInput<Flag | (typeof serverFlags)[number] | 'data'>, context: CommandContext) => {
+  return async (
+    input: CommandInput<Flag | (typeof serverFlags)[number] | 'data'>,
+    context: CommandContext,
+  ) => {
     const { given, operands } = input
     const account = { kind, name: operands[0] ?? '' }
     if (!given.has('--server')) {
       const only = ['--ca', '--plain', '--no-retry'].find((flag) => given.has(flag))
       if (only !== undefined) throw new UsageError(`${only} goes with --server; add that, or leave it out`)
+      await checkChosenFolder(input, context, true)
       return here(account, input, context)
     }
     const other = ['--data', '--etcd'].find((flag) => given.has(flag))

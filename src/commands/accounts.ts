@@ -54,12 +54,13 @@ const warnings = {
 /** Runs `user add` or `client add`. @throws {AccountExistsError} {UsageError} {FolderRefusedError} */
 export async function addNamed(
   account: NamedAccount,
-  { options }: CommandInput<PlaceFlag | AddFlag>,
+  input: CommandInput<PlaceFlag | AddFlag>,
   context: CommandContext,
 ): Promise<void> {
   const { kind, name } = account
+  const { options } = input
   const { scope, grants } = rightsToAdd(options)
-  using credentials = await getCredentialsToAddTo(options)
+  using credentials = await getCredentialsToAddTo(input)
   const { accounts, place, prepare } = credentials
   checkAccountName(kind, name)
   try {
@@ -81,14 +82,14 @@ export async function addNamed(
 /** Runs `user passwd` or `client rotate`. @throws {UnknownAccountError} {UsageError} {FolderRefusedError} */
 export async function replaceSecret(
   account: NamedAccount,
-  { options }: CommandInput<PlaceFlag | 'secretStdin'>,
+  input: CommandInput<PlaceFlag | 'secretStdin'>,
   context: CommandContext,
 ): Promise<void> {
   const { kind, name } = account
   const { replace, secret: what, ended } = kindWords[kind]
-  using credentials = await getUsedCredentials(options)
+  using credentials = await getUsedCredentials(input)
   await checkKnown(credentials, account)
-  const secret = await newSecret(account, options.secretStdin, context)
+  const secret = await newSecret(account, input.options.secretStdin, context)
   const change = (found: Accounts) => changeSecret(found, kind, name, secret.stored)
   await changeStored(credentials, account, replace, change, context)
   const lines = [
@@ -102,12 +103,12 @@ export async function replaceSecret(
 /** Runs `user set` or `client set`. @throws {UnknownAccountError} {UsageError} {FolderRefusedError} */
 export async function setRights(
   account: NamedAccount,
-  { options }: CommandInput<PlaceFlag | SetFlag>,
+  input: CommandInput<PlaceFlag | SetFlag>,
   context: CommandContext,
 ): Promise<void> {
   const { kind, name } = account
-  const asked = rightsToSet(kind, options)
-  using credentials = await getUsedCredentials(options)
+  const asked = rightsToSet(kind, input.options)
+  using credentials = await getUsedCredentials(input)
   await checkKnown(credentials, account)
   const rights = { ...asked, scope: asked.scope && scopeFor(asked.scope) }
   const change = (found: Accounts) => changeRights(found, kind, name, rights)
@@ -121,11 +122,11 @@ export async function setRights(
 /** Runs `user remove` or `client remove`. @throws {UnknownAccountError} {FolderRefusedError} */
 export async function removeNamed(
   account: NamedAccount,
-  { options }: CommandInput<PlaceFlag | 'ifPresent'>,
+  input: CommandInput<PlaceFlag | 'ifPresent'>,
   context: CommandContext,
 ): Promise<void> {
   const { kind, name } = account
-  using credentials = await getUsedCredentials(options)
+  using credentials = await getUsedCredentials(input)
   const { place } = credentials
   try {
     await checkKnown(credentials, account)
@@ -134,7 +135,7 @@ export async function removeNamed(
     await showLines([`Removed ${kind} "${name}" from ${place}`], context)
     warnOfLastAccount(credentials, before, after, context)
   } catch (error) {
-    if (!(error instanceof UnknownAccountError) || !options.ifPresent) throw error
+    if (!(error instanceof UnknownAccountError) || !input.options.ifPresent) throw error
     await showLines([`There is no ${kind} "${name}" in ${place}; nothing has changed`], context)
   }
 }
@@ -142,10 +143,10 @@ export async function removeNamed(
 /** Runs `user list` or `client list`. @throws {FolderRefusedError} */
 export async function listNames(
   { kind }: Pick<NamedAccount, 'kind'>,
-  { options }: CommandInput<PlaceFlag>,
+  input: CommandInput<PlaceFlag>,
   context: CommandContext,
 ): Promise<void> {
-  using credentials = await getReadCredentials(options)
+  using credentials = await getReadCredentials(input)
   const listed = listOf(await credentials.accounts.read(), kind).map((account) => {
     const { name, grants } = account
     return { name, scope: widestOf(scopeOf(account)), grants }

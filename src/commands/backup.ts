@@ -7,6 +7,7 @@ import type { DataPaths } from '../files/data-folder.ts'
 import { CANNOT_KEEP, checkTarget, keepBackupTime, takeBackup, writeToFile } from '../state/backup.ts'
 import { type Backup, describeBackup, writeBackup } from '../state/backup-document.ts'
 import { getUsedFolder, readBetweenRestores } from '../state/used-folder.ts'
+import { checkChosenFolder } from './chosen-folder.ts'
 import { clusterExitCodes, usedCluster } from './used-cluster.ts'
 import { abortOnSignals, isStandardOutput, isStream, writeToOutput, writeToStream } from './written-file.ts'
 
@@ -34,7 +35,9 @@ export const backupCommand = defineCommand({
   ],
   flags: [...placeFlags, 'withHistory'],
   exitCodes: { ...clusterExitCodes, 0: 'the backup is complete', 65: DAMAGED },
-  async run({ options, operands: [target = ''] }, { print, screen }) {
+  async run({ options, given, operands: [target = ''] }, context) {
+    await checkChosenFolder({ options, given }, context, false)
+    const { print, screen } = context
     using source = await openSource(options)
     const { folder, place } = source
     const isReplaced = !isStandardOutput(target) && !(await isStream(target, CANNOT_KEEP))

@@ -11,6 +11,7 @@ import { examineFolder } from '../state/examination.ts'
 import { checkHasData, readBetweenRestores } from '../state/used-folder.ts'
 import type { Finding } from '../storage/finding.ts'
 import { counted } from '../text.ts'
+import { checkOwnFolder } from './chosen-folder.ts'
 import { clusterExitCodes, type UsedCluster, usedCluster } from './used-cluster.ts'
 
 /** Damaged files were found, and named on standard output. */
@@ -38,7 +39,8 @@ export const checkCommand = defineCommand({
   notes: ['It shows what each file holds, and changes nothing. With --etcd it looks at a cluster.'],
   flags: placeFlags,
   exitCodes: { ...clusterExitCodes, 0: 'sound', 65: DAMAGED },
-  async run({ options, operands: [file] }, context) {
+  async run({ options, given, operands: [file] }, context) {
+    if (file === undefined) await checkOwnFolder({ options, given }, context)
     using cluster = file === undefined ? usedCluster(options) : undefined
     if (file !== undefined) await checkBackup(file, context)
     else if (cluster !== undefined) await checkCluster(cluster, context.print)

@@ -23,6 +23,7 @@ import type { ImportMode } from '../store/authorship.ts'
 import type { ImportPlan } from '../store/bulk-change.ts'
 import type { ImportedConfiguration } from '../store/configuration.ts'
 import { countsOf, planImport } from '../store/import-plan.ts'
+import { isFolderNamed } from './chosen-folder.ts'
 import { type ImportOrder, readRecords } from './import-records.ts'
 import { ImportRefusedError, type ImportReport, linesOf, reportOf } from './import-report.ts'
 
@@ -40,7 +41,7 @@ export async function importToFolder(
   order: ImportOrder,
   context: CommandContext,
 ): Promise<ImportReport> {
-  const isNamed = given.has('--data') || Boolean(context.environment.CONNBOOK_DATA)
+  const isNamed = isFolderNamed({ given }, context.environment)
   if (await isNodeFolder(dataPaths(path))) return importByNode(path, isNamed, order, context)
   if (await isNewFolder(path)) return importToNewFolder(path, order, context)
   return importToUsedFolder(path, isNamed, order, context)

@@ -21,6 +21,7 @@ import { type PlaceFlag, placeFlags } from '../command-line/options.ts'
 import { shown } from '../command-line/output.ts'
 import type { TerminalStyle } from '../command-line/terminal-style.ts'
 import { recordCommand } from '../state/command-audit.ts'
+import { checkChosenFolder } from './chosen-folder.ts'
 import { CHANGES_CLUSTER, clusterExitCodes } from './used-cluster.ts'
 import { getReadCredentials, getUsedCredentials, type UsedCredentials } from './used-credentials.ts'
 
@@ -54,8 +55,10 @@ export const keysCommands: readonly Command[] = [
     examples: [['connbook keys list', 'never shows their secrets']],
     flags: placeFlags,
     exitCodes: { ...clusterExitCodes, 65: DAMAGED },
-    async run({ options }, { print, style }) {
-      using credentials = await getReadCredentials(options)
+    async run(input, context) {
+      await checkChosenFolder(input, context, false)
+      using credentials = await getReadCredentials(input)
+      const { print, style } = context
       const lines = await list(credentials, style)
       await shown(print(asText(lines)), 'show the keys')
     },
@@ -64,10 +67,11 @@ export const keysCommands: readonly Command[] = [
 
 async function change(
   edit: (credentials: UsedCredentials, context: CommandContext) => Promise<string[]>,
-  { options }: CommandInput<PlaceFlag>,
+  input: CommandInput<PlaceFlag>,
   context: CommandContext,
 ): Promise<void> {
-  using credentials = await getUsedCredentials(options)
+  await checkChosenFolder(input, context, false)
+  using credentials = await getUsedCredentials(input)
   const lines = await edit(credentials, context)
   await shown(context.print(asText(lines)), 'show what was done')
 }

@@ -19,6 +19,7 @@ import {
 import { checkHasData } from '../state/used-folder.ts'
 import { counted } from '../text.ts'
 import { renderFindings } from './check.ts'
+import { checkOwnFolder } from './chosen-folder.ts'
 
 /**
  * Salvages what can be read of a damaged folder. Shows first what that is, and asks.
@@ -49,7 +50,8 @@ export const recoverCommand = defineCommand({
     65: 'a newer connbook wrote a file; nothing has changed',
     75: IN_USE,
   },
-  async run({ options }, context) {
+  async run({ options, given }, context) {
+    await checkOwnFolder({ options, given }, context)
     const path = resolve(options.data)
     await checkHasData(dataPaths(path))
     const folder = await openDataFolder(path)

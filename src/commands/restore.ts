@@ -11,6 +11,7 @@ import { type Backup, describeBackup, readBackup } from '../state/backup-documen
 import { recordCommand } from '../state/command-audit.ts'
 import { checkNoNode, isNodeFolder } from '../state/node-folder.ts'
 import { replaceState } from '../state/restore.ts'
+import { checkOwnFolder } from './chosen-folder.ts'
 import { clusterExitCodes, type UsedCluster, usedCluster } from './used-cluster.ts'
 
 /**
@@ -42,7 +43,8 @@ export const restoreCommand = defineCommand({
   ],
   flags: placeFlags,
   exitCodes: { ...clusterExitCodes, 65: 'the backup is damaged', 75: IN_USE },
-  async run({ options, operands: [source = ''] }, context) {
+  async run({ options, given, operands: [source = ''] }, context) {
+    await checkOwnFolder({ options, given }, context)
     using cluster = usedCluster(options)
     const backup = await readBackup(isStandardInput(source) ? '-' : resolve(source), realFileSystem, context)
     const path = resolve(options.data)

@@ -11,10 +11,13 @@ import { LOCK_PAUSE_MS, LOCK_WAIT_MS } from '../limits.ts'
 import { isNewFolder, prepareFolder } from '../state/new-folder.ts'
 import { getNodeFolder } from '../state/node-folder.ts'
 import { getUsedFolder } from '../state/used-folder.ts'
+import type { FolderInput } from './chosen-folder.ts'
 import { type UsedCluster, usedCluster } from './used-cluster.ts'
 
-/** Options that say where accounts and keys are kept. */
-export type CredentialOptions = Pick<Options, PlaceFlag>
+/** What says where accounts and keys are kept. */
+export interface CredentialInput extends FolderInput {
+  readonly options: Pick<Options, PlaceFlag>
+}
 
 /** The accounts and keys that a command works on. */
 export interface UsedCredentials extends CredentialStorage, Disposable {
@@ -32,7 +35,7 @@ export interface CredentialsToAddTo extends UsedCredentials {
  * @throws {FolderRefusedError} {DamagedFileError} as `getUsedFolder` does.
  * @throws {UsageError} {EtcdError} {ClusterRefusedError} if the options name a cluster that cannot be used.
  */
-export async function getUsedCredentials(options: CredentialOptions): Promise<UsedCredentials> {
+export async function getUsedCredentials({ options }: CredentialInput): Promise<UsedCredentials> {
   const cluster = usedCluster(options)
   return cluster === undefined
     ? inFolder(await getUsedFolder(options.data))
@@ -40,9 +43,9 @@ export async function getUsedCredentials(options: CredentialOptions): Promise<Us
 }
 
 /** The same for a command that only reads them, which no audit trail lists. @throws as `getUsedCredentials` does. */
-export async function getReadCredentials(
-  options: CredentialOptions,
-): Promise<CredentialStorage & Disposable> {
+export async function getReadCredentials({
+  options,
+}: CredentialInput): Promise<CredentialStorage & Disposable> {
   const cluster = usedCluster(options)
   return cluster === undefined
     ? inFolder(await getUsedFolder(options.data))
@@ -50,9 +53,10 @@ export async function getReadCredentials(
 }
 
 /** @throws as `getUsedCredentials` does, for a folder that cannot be made either. */
-export async function getCredentialsToAddTo(options: CredentialOptions): Promise<CredentialsToAddTo> {
+export async function getCredentialsToAddTo(input: CredentialInput): Promise<CredentialsToAddTo> {
+  const { options } = input
   const isNew = options.etcd === undefined && (await isNewFolder(options.data))
-  if (!isNew) return { ...(await getUsedCredentials(options)), prepare: undefined }
+  if (!isNew) return { ...(await getUsedCredentials(input)), prepare: undefined }
   const folder = dataPaths(resolve(options.data))
   return { ...inFolder(folder), prepare: (context) => prepareUnlessUsed(folder, context) }
 }

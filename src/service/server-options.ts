@@ -43,7 +43,7 @@ export const serverOptionSpecs = {
   data: {
     flag: '--data',
     placeholder: 'FOLDER',
-    help: 'folder of all data; the server, restore, import, user add and client add make it if it is missing, but no folder above it',
+    help: 'folder of all data; if it is missing, the server and restore make it, and import, user add and client add if it is named; none makes a folder above it',
     default: './data',
     parse: parsePath,
   },

@@ -34,6 +34,7 @@ import { wordForShell } from '../../shell.ts'
 import { commandActor } from '../../state/command-audit.ts'
 import { hasData } from '../../state/used-folder.ts'
 import { hidePassword } from '../../text.ts'
+import { checkOwnFolder, isFolderNamed } from '../chosen-folder.ts'
 
 /** The flags that say which server, and how. */
 export const clientFlags = ['server', 'data', 'authority', 'plain', 'noRetry'] as const
@@ -107,7 +108,8 @@ export async function connectElsewhere(
   const chosen = await chooseElsewhere(input, environment, logins)
   const { data } = input.options
   if (chosen === undefined) {
-    const isFolder = isFolderNamed(input, environment) || (await hasData(dataPaths(resolve(data))))
+    await checkOwnFolder(input, { environment })
+    const isFolder = isPlaceNamed(input, environment) || (await hasData(dataPaths(resolve(data))))
     if (isFolder) return undefined
   }
   return createChosen(chosen ?? defaultServer(), input, environment, logins, command)
@@ -124,7 +126,7 @@ export async function connectBeside(
   command: string,
 ): Promise<Client> {
   const { data } = input.options
-  const isNamed = isFolderNamed(input, environment)
+  const isNamed = isPlaceNamed(input, environment)
   const endpoint = await getSocket(data, isNamed)
   return createChosen({ endpoint, isOwners: true }, input, environment, loginsOf(environment), command)
 }
@@ -213,7 +215,8 @@ async function chooseEndpoint(
   const chosen = await chooseElsewhere(input, environment, logins)
   if (chosen !== undefined) return chosen
   const { data } = input.options
-  if (isFolderNamed(input, environment)) return { endpoint: await getSocket(data), isOwners: true }
+  if (isPlaceNamed(input, environment)) return { endpoint: await getSocket(data), isOwners: true }
+  await checkOwnFolder(input, { environment })
   const own = await findOwnerSocket(resolve(data), false)
   if (own.endpoint !== undefined)
     return { endpoint: { ...own.endpoint, remedy: DEAD_SERVER }, isOwners: true }
@@ -232,7 +235,7 @@ async function chooseElsewhere(
   } = input
   const isHere = given.has('--data') || given.has('--etcd')
   if (server !== undefined && (given.has('--server') || !isHere)) return namedEndpoint(server, logins)
-  if (isFolderNamed(input, environment)) return undefined
+  if (isPlaceNamed(input, environment)) return undefined
   const kept = await logins.list()
   const [only, ...others] = kept
   if (others.length > 0) throw severalLogins(kept)
@@ -240,8 +243,8 @@ async function chooseElsewhere(
 }
 
 /** Whether a flag or variable names a folder, or a cluster. */
-function isFolderNamed({ options, given }: ClientInput, environment: NodeJS.ProcessEnv): boolean {
-  return given.has('--data') || Boolean(environment.CONNBOOK_DATA) || options.etcd !== undefined
+function isPlaceNamed(input: ClientInput, environment: NodeJS.ProcessEnv): boolean {
+  return isFolderNamed(input, environment) || input.options.etcd !== undefined
 }
 
 function severalLogins(kept: readonly Login[]): UsageError {

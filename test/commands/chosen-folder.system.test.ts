@@ -1,0 +1,154 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { chmod, cp, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { logIn } from '../support/api.ts'
+import { runExecutable, startExecutable } from '../support/executable.ts'
+import { asPlainAccount, giveToPlainAccount } from '../support/plain-account.ts'
+import { admin, usedFolder } from '../support/service.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { photograph } from './photograph.ts'
+
+const secret = 'a long enough secret'
+const isRoot = process.getuid?.() === 0
+
+/** A working directory, and who works there: nobody has named a place. */
+async function openDirectory(t: TestContext) {
+  const place = await temporaryFolder(t)
+  const state = await temporaryFolder(t)
+  const run = (words: readonly string[], environment: NodeJS.ProcessEnv = {}) =>
+    runExecutable(words, {
+      cwd: place,
+      input: secret,
+      environment: { XDG_STATE_HOME: state, ...environment },
+    })
+  return { place, run }
+}
+
+const accountCommands = [
+  ['user', 'add', 'eve'],
+  ['user', 'add', 'eve', '--if-missing'],
+  ['user', 'passwd', 'eve'],
+  ['user', 'set', 'eve', '--admin'],
+  ['user', 'remove', 'eve'],
+  ['user', 'remove', 'eve', '--if-present'],
+  ['user', 'list'],
+  ['client', 'add', 'ci'],
+  ['client', 'rotate', 'ci'],
+  ['client', 'set', 'ci', '--read-only'],
+  ['client', 'remove', 'ci'],
+  ['client', 'list'],
+]
+
+const folderCommands = [
+  ['keys', 'rotate'],
+  ['keys', 'revoke-all'],
+  ['keys', 'list'],
+  ['backup', 'backup.json'],
+]
+
+describe('a command that names no place', () => {
+  it('makes no folder, and says what to name', async (t) => {
+    const { place, run } = await openDirectory(t)
+    for (const words of [...accountCommands, ...folderCommands]) {
+      const { code, stdout, stderr } = await run(words)
+      assert.deepEqual([code, stdout], [1, ''], words.join(' '))
+      assert.match(
+        stderr,
+        /^connbook: Cannot find anything of connbook in ".\/data", and no other place is named; /,
+      )
+      assert.match(stderr, /; name a data folder with --data FOLDER/)
+      assert.equal(stderr.includes('a server with --server URL'), accountCommands.includes(words))
+    }
+    assert.deepEqual(await readdir(place), [])
+  })
+
+  it('names the servers that may be meant, and no password', async (t) => {
+    const { place, run } = await openDirectory(t)
+    const server = await startExecutable(t, ['--data', await usedFolder(t)])
+    const login = await runExecutable(['login', server.url, '--user', admin.username], {
+      input: `${admin.password}\n`,
+      environment: { XDG_STATE_HOME: place },
+    })
+    assert.equal(login.code, 0, login.stderr)
+    const refused = await run(['client', 'add', 'ci'], {
+      XDG_STATE_HOME: place,
+      CONNBOOK_SERVER: 'https://ann:hunter2@book.example.net',
+    })
+    assert.equal(refused.code, 1)
+    assert.ok(refused.stderr.includes(`; you are logged in at ${server.url}`), refused.stderr)
+    assert.match(refused.stderr, /; CONNBOOK_SERVER is https:\/\/ann:…@book\.example\.net;/)
+    assert.deepEqual(await readdir(place), ['connbook'])
+  })
+
+  it('adds to a folder that is named, or that is there', async (t) => {
+    const { place, run } = await openDirectory(t)
+    assert.equal((await run(['user', 'add', 'ann', '--data', 'data'])).code, 0)
+    assert.equal((await run(['user', 'add', 'eve'])).code, 0)
+    assert.equal((await run(['client', 'add', 'ci'], { CONNBOOK_DATA: 'other' })).code, 0)
+    assert.deepEqual(await readdir(place), ['data', 'other'])
+    assert.equal((await run(['user', 'list'])).stdout, 'ann\neve\n')
+  })
+})
+
+describe('./data of another account', { skip: isRoot ? false : 'only root can make one' }, () => {
+  const commands = [
+    ...accountCommands,
+    ...folderCommands,
+    ['import', '-', '--format', 'csv'],
+    ['export', '--format', 'csv'],
+    ['inventory', '--list'],
+    ['ls'],
+    ['get', 'web1'],
+    ['check'],
+    ['recover', '--yes'],
+    ['restore', '-'],
+  ]
+
+  it('is not used by root unless it is named', async (t) => {
+    const { place, run } = await openDirectory(t)
+    const folder = join(place, 'data')
+    await cp(await usedFolder(t), folder, { recursive: true })
+    await giveToPlainAccount(folder)
+    const before = await photograph(folder)
+    for (const words of commands) {
+      const { code, stdout, stderr } = await run(words)
+      assert.deepEqual([code, stdout], [2, ''], `${words.join(' ')}: ${stderr}`)
+      assert.equal(
+        stderr,
+        'connbook: Cannot use "./data" unnamed: it belongs to another account (owner 65534, mode 0700); if it is the one that you mean, name it: --data ./data\n',
+      )
+    }
+    assert.deepEqual(await photograph(folder), before)
+    assert.equal((await run(['user', 'list', '--data', './data'])).stdout, 'admin\tadmin\n')
+  })
+
+  it('ends the search of other accounts, too', async (t) => {
+    const { place } = await openDirectory(t)
+    await cp(await usedFolder(t), join(place, 'data'), { recursive: true })
+    await chmod(place, 0o755)
+    for (const words of commands) {
+      const { code, stderr } = await runExecutable(words, {
+        cwd: place,
+        input: secret,
+        through: asPlainAccount,
+      })
+      assert.equal(code, 2, `${words.join(' ')}: ${stderr}`)
+      assert.match(
+        stderr,
+        /belongs to another account \(owner 0, mode 0700\); name a folder of your own with --data/,
+      )
+    }
+  })
+
+  it('does not matter to who names a server', async (t) => {
+    const { place, run } = await openDirectory(t)
+    await cp(await usedFolder(t), join(place, 'data'), { recursive: true })
+    await giveToPlainAccount(join(place, 'data'))
+    const server = await startExecutable(t, ['--data', await usedFolder(t)])
+    await logIn(server.url, admin)
+    const { code, stderr } = await run(['ls', '--server', server.url], { CONNBOOK_TOKEN: 'none' })
+    assert.deepEqual([code, /unnamed/.test(stderr)], [5, false])
+  })
+})
