@@ -48,7 +48,7 @@ export interface IssuedToken {
 export interface AuthenticatorOptions {
   readonly accounts: Pick<
     LiveAccounts,
-    'find' | 'hasChosenClientSecret' | 'onChange' | 'endCredentials' | 'changePassword'
+    'find' | 'hasChosenClientSecret' | 'catchUp' | 'onChange' | 'endCredentials' | 'changePassword'
   >
   readonly keys: Pick<LiveKeys, 'signing' | 'verifying' | 'catchUp'>
   readonly revocations: Revocations
@@ -131,6 +131,7 @@ export class Authenticator {
     const account = await this.#secrets.checkUser(caller, username, password)
     if (account === undefined) return undefined
     await this.#attempts.succeeded('logged_in', caller, { kind: 'user', name: username })
+    await this.#options.keys.catchUp()
     return this.#startSession(account, caller)
   }
 
@@ -170,7 +171,8 @@ export class Authenticator {
     if (account === undefined) return undefined
     await this.#attempts.succeeded('token_issued', caller, { kind: 'client', name: account.name })
     const scope = wanted ?? narrower(scopeOf(account), WRITE_SCOPE)
-    const { tokenTtlSeconds } = this.#options
+    const { tokenTtlSeconds, keys } = this.#options
+    await keys.catchUp()
     const token = this.#sign(account, 'api', tokenTtlSeconds, scope)
     return { access_token: token, token_type: 'Bearer', expires_in: tokenTtlSeconds, scope }
   }

@@ -37,17 +37,20 @@ export interface ClientCredentials {
   readonly secret: string
 }
 
-/** Checks passwords and client secrets: under the throttle, in the queue of passwords, with a record of each failure. */
+/**
+ * Checks passwords and client secrets: under the throttle, in the queue of passwords, with a record of each failure. What a
+ * command has changed counts from the moment that it is stored.
+ */
 export class SecretChecks {
   readonly logins: Readonly<Record<AccountKind, LoginCounters>> = createLoginCounters()
-  readonly #accounts: Pick<LiveAccounts, 'find' | 'hasChosenClientSecret'>
+  readonly #accounts: Pick<LiveAccounts, 'find' | 'hasChosenClientSecret' | 'catchUp'>
   readonly #attempts: Pick<AttemptLog, 'failed'>
   // One per kind: a flood of client ids, which are quick to check, must not push users out.
   readonly #throttles: Readonly<Record<AccountKind, Throttle>>
   readonly #knownNetworks: KnownNetworks
 
   constructor(
-    accounts: Pick<LiveAccounts, 'find' | 'hasChosenClientSecret'>,
+    accounts: Pick<LiveAccounts, 'find' | 'hasChosenClientSecret' | 'catchUp'>,
     attempts: Pick<AttemptLog, 'failed'>,
     clock: Clock,
   ) {
@@ -61,7 +64,8 @@ export class SecretChecks {
    * @returns The user's account; undefined, after the same time, if user or password is wrong.
    * @throws {TooManyAttemptsError} {OverloadedError}
    */
-  checkUser(caller: Caller, name: string, password: string): Promise<Account | undefined> {
+  async checkUser(caller: Caller, name: string, password: string): Promise<Account | undefined> {
+    await this.#accounts.catchUp()
     return this.#check(caller, 'user', name, async (found, path) => {
       const isRight = await verifyPassword(password, found?.secret ?? dummyHash, path)
       return isRight && found !== undefined
@@ -74,11 +78,12 @@ export class SecretChecks {
    * @returns The client's account; undefined if client or secret is wrong.
    * @throws {TooManyAttemptsError} {OverloadedError} Also what `admit` throws.
    */
-  checkClient(
+  async checkClient(
     caller: Caller,
     spellings: readonly ClientCredentials[],
     admit: (client: Account) => Promise<void> = async () => {},
   ): Promise<Account | undefined> {
+    await this.#accounts.catchUp()
     const known = spellings.find(({ id }) => this.#accounts.find('client', id) !== undefined)
     const { id } = known ?? spellings[0] ?? { id: '' }
     return this.#check(caller, 'client', id, async (found, path) => {

@@ -160,9 +160,9 @@ async function checkKnown({ accounts, place }: UsedCredentials, { kind, name }: 
     throw new UnknownAccountError(`There is no ${kind} "${name}" in "${place}"`)
 }
 
-/** Changes an account as `changeAccount` does, and lists it. @param verb The second word of the command. */
+/** Changes an account as `changeAccount` does, lists it, and has a running server know it. @param verb The second word of the command. */
 async function changeStored(
-  { accounts, initial, folder }: UsedCredentials,
+  { accounts, initial, folder, settle }: UsedCredentials,
   { kind, name }: NamedAccount,
   verb: string,
   change: (found: Accounts) => Accounts,
@@ -171,6 +171,7 @@ async function changeStored(
   const done = await changeAccount(accounts, kind, name, change, initial?.forget)
   for (const { event, fields } of done.lines)
     await recordCommand(context, folder, event, `${kind} ${verb}`, fields)
+  if (done.lines.length > 0) await settle(`${kind} ${verb}`, context)
   return done
 }
 

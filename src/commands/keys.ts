@@ -81,7 +81,7 @@ function asText(lines: readonly string[]): string {
 }
 
 async function rotate(credentials: UsedCredentials, context: CommandContext): Promise<string[]> {
-  const { place, folder } = credentials
+  const { place, folder, settle } = credentials
   const { before, after } = await credentials.keys.edit(async (keys) => {
     if (keys.length === 0) throw noKey(place, 'rotate')
     // If the clock went back, the latest moment that a server has stored.
@@ -89,6 +89,7 @@ async function rotate(credentials: UsedCredentials, context: CommandContext): Pr
   })
   const [signing] = after
   await recordCommand(context, folder, 'keys_rotated', 'keys rotate', { key: signing?.id })
+  await settle('keys rotate', context)
   const superseded = after.find(({ id }) => id === before[0]?.id)
   return [
     `Rotated the keys in ${place}`,
@@ -98,13 +99,14 @@ async function rotate(credentials: UsedCredentials, context: CommandContext): Pr
 }
 
 async function revokeAll(credentials: UsedCredentials, context: CommandContext): Promise<string[]> {
-  const { place, folder } = credentials
+  const { place, folder, settle } = credentials
   const { after } = await credentials.keys.edit(async (keys) => {
     // Without both, the next start makes both; a key made here would look as if its revocations were lost.
     if (keys.length === 0 && !(await credentials.hasRevocations())) throw noKey(place, 'replace')
     return replaceKeys(keys, secondsOf(Date.now()))
   })
   await recordCommand(context, folder, 'keys_revoked', 'keys revoke-all', { key: after[0]?.id })
+  await settle('keys revoke-all', context)
   return [
     `Replaced the keys in ${place}`,
     `Key ${after[0]?.id} is the only one from now on`,

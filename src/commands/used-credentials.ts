@@ -12,6 +12,7 @@ import { isNewFolder, prepareFolder } from '../state/new-folder.ts'
 import { getNodeFolder } from '../state/node-folder.ts'
 import { getUsedFolder } from '../state/used-folder.ts'
 import type { FolderInput } from './chosen-folder.ts'
+import { waitForServer } from './server-catch-up.ts'
 import { type UsedCluster, usedCluster } from './used-cluster.ts'
 
 /** What says where accounts and keys are kept. */
@@ -23,6 +24,8 @@ export interface CredentialInput extends FolderInput {
 export interface UsedCredentials extends CredentialStorage, Disposable {
   /** Its audit trail names what the command did. */
   readonly folder: DataPaths
+  /** Has servers that run know of a change; see `waitForServer`. The nodes of a cluster follow what is stored there. */
+  readonly settle: (command: string, context: Pick<CommandContext, 'environment' | 'screen'>) => Promise<void>
 }
 
 /** A command may add the first account before the first start. */
@@ -62,17 +65,27 @@ export async function getCredentialsToAddTo(input: CredentialInput): Promise<Cre
 }
 
 function inFolder(folder: DataPaths): UsedCredentials {
-  return { ...folderCredentials(folder), folder, [Symbol.dispose]() {} }
+  return {
+    ...folderCredentials(folder),
+    folder,
+    settle: (command, context) => waitForServer(folder, command, context),
+    [Symbol.dispose]() {},
+  }
 }
 
 async function inCluster<Folder extends DataPaths | undefined>(
   cluster: UsedCluster,
   getFolder: () => Promise<Folder>,
-): Promise<CredentialStorage & Disposable & { readonly folder: Folder }> {
+): Promise<CredentialStorage & Disposable & { readonly folder: Folder; settle(): Promise<void> }> {
   try {
     const folder = await getFolder()
     const credentials = await cluster.openCredentials(folder)
-    return { ...credentials, folder, [Symbol.dispose]: () => cluster[Symbol.dispose]() }
+    return {
+      ...credentials,
+      folder,
+      settle: async () => {},
+      [Symbol.dispose]: () => cluster[Symbol.dispose](),
+    }
   } catch (error) {
     cluster[Symbol.dispose]()
     throw error

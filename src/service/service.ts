@@ -21,7 +21,7 @@ import type { StateGuard } from '../resources/state-guard.ts'
 import { createSubscriptions } from '../resources/subscriptions.ts'
 import { UnchangedCalls } from '../resources/unchanged-calls.ts'
 import { Scheduler } from '../scheduler.ts'
-import { createApp } from '../server/app.ts'
+import { type App, createApp } from '../server/app.ts'
 import type { TlsTexts } from '../server/http-server.ts'
 import { Listener } from '../server/listener.ts'
 import { createTrust } from '../server/proxy-trust.ts'
@@ -131,11 +131,13 @@ async function start(service: ServiceOptions, opened: AsyncDisposableStack): Pro
       : await openClusterState(stateParts, cluster, options.maxStalenessSeconds * 1000)
   warnOfState(state, newestTime, log)
   live = followCredentials(state, log, opened)
+  // They were read before the records, which may have taken long.
+  await live.catchUp()
   const parts = openParts(options, stateParts, state, live, listener)
 
   isStarted = true
   await recordStart(stateParts, state, place)
-  apps.replace(createApps(options, parts, state.guard, log))
+  apps.replace(createApps(options, parts, state.guard, log, live))
   opened.defer(() => {
     // The requests that wait are answered at once, so that the drain does not wait for them.
     parts.subscriptions.close()
@@ -287,11 +289,20 @@ function createApps(
   parts: Omit<Parts, 'describeCalls'>,
   guard: StateGuard | undefined,
   log: Log,
+  credentials: LiveCredentials,
 ): Apps {
   const { all, owner, redirect } = createRoutes(parts, { metricsPublic, noConsole }, guard)
   return {
     all: createApp(all, basePath, parts.authenticator, log, redirect),
-    owner: createApp(owner, '', parts.authenticator, log),
+    owner: afterCommands(createApp(owner, '', parts.authenticator, log), credentials),
+  }
+}
+
+/** Takes up what commands have changed of accounts and keys before it answers: a command asks, and then it is in force. */
+function afterCommands(app: App, credentials: LiveCredentials): App {
+  return (request) => {
+    const catchingUp = credentials.catchUp()
+    return catchingUp === undefined ? app(request) : catchingUp.then(() => app(request))
   }
 }
 

@@ -83,6 +83,7 @@ export async function setUpAuthenticator(t: Lifetime) {
         get hasChosenClientSecret() {
           return current.clients.some(({ secret }) => secret.startsWith('$'))
         },
+        catchUp: () => undefined,
         onChange: (listener) => listeners.push(listener),
         async endCredentials(kind, name) {
           current = raiseGeneration(current, kind, name)
