@@ -188,7 +188,7 @@ export const clientOptionSpecs = {
     flag: '--limit',
     placeholder: 'COUNT',
     help: `how many changes, from 1 to ${HISTORY_ENTRIES_MAX} of a record, or to ${ALL_HISTORY_ENTRIES_MAX} of all`,
-    otherwise: `${HISTORY_ENTRIES_DEFAULT} of a record, ${ALL_HISTORY_ENTRIES_DEFAULT} of all`,
+    otherwise: `${HISTORY_ENTRIES_DEFAULT} of a record, ${ALL_HISTORY_ENTRIES_DEFAULT} of all, with --since up to 10000`,
     parse: parseLimit,
   },
   since: {

@@ -1,3 +1,4 @@
+import type { Client } from '../../client/client.ts'
 import { queryOf } from '../../client/endpoint.ts'
 import { OtherAnswerError } from '../../client/refused.ts'
 import { alignColumns, linesOf } from '../../command-line/columns.ts'
@@ -5,13 +6,18 @@ import { defineCommand } from '../../command-line/command.ts'
 import { recordExitCodes } from '../../command-line/exit-codes.ts'
 import { shown } from '../../command-line/output.ts'
 import { UsageError } from '../../errors.ts'
-import { isObject } from '../../json.ts'
-import { HISTORY_ENTRIES_MAX } from '../../limits.ts'
+import { isObject, parseJson } from '../../json.ts'
+import { ALL_HISTORY_ENTRIES_MAX, HISTORY_ENTRIES_DEFAULT, HISTORY_ENTRIES_MAX } from '../../limits.ts'
 import { escapeHidden } from '../../text.ts'
 import { clientFlags, connect } from './connect.ts'
 import { withNearNames } from './given-names.ts'
 import { explainFaults } from './record-fields.ts'
 import { parseWhere } from './where.ts'
+
+/** The path of the history of all records. */
+const HISTORY = '/v1/history'
+/** Shown at most with `--since`, as they are all in memory. */
+const SINCE_ENTRIES_MAX = 10_000
 
 export const historyCommand = defineCommand({
   name: 'history',
@@ -37,13 +43,10 @@ export const historyCommand = defineCommand({
     } = input
     const path = name === undefined ? pathOfAll(options) : pathOf(name, options)
     const client = await connect(input, context, 'history')
-    const asked = explainFaults(client.askJson({ method: 'GET', path }))
-    const answered = await (name === undefined ? asked : withNearNames(client, name, asked))
-    const { history: entries, since } = isObject(answered) ? answered : {}
-    if (!Array.isArray(entries) || !entries.every(isEntry))
-      throw new OtherAnswerError(
-        `What ${client.endpoint.name} answers is not a history; is it an older connbook?`,
-      )
+    const asked = explainFaults(
+      name === undefined ? readAll(client, path, options) : readOne(client, path, options),
+    )
+    const { entries, since, more } = await (name === undefined ? asked : withNearNames(client, name, asked))
     const { style, print, screen } = context
     const seen = style.isTerminal ? escapeHidden : (text: string) => text
     const why = entries.some(({ reason }) => reason !== undefined) ? ['REASON'] : []
@@ -55,6 +58,7 @@ export const historyCommand = defineCommand({
         ? alignColumns(headings, rows, style)
         : rows.map((row) => row.join('\t'))
     await shown(print(linesOf(text)), 'show the history')
+    if (more !== undefined) screen.write(`connbook: ${more}\n`)
     if (style.isTerminal) screen.write(`Complete since ${escapeHidden(String(since))}\n`)
   },
 })
@@ -76,12 +80,67 @@ function pathOf(name: string, { since, until, by, where, limit }: HistoryFilters
       throw new UsageError(`${flag} is for the history of all: leave out NAME, or write --where name=NAME`)
   if (limit !== undefined && limit > HISTORY_ENTRIES_MAX)
     throw new UsageError(`For one record, --limit is at most ${HISTORY_ENTRIES_MAX}`)
-  return `/v1/history/${encodeURIComponent(name)}${queryOf({ limit })}`
+  // One more than is shown says whether there are more.
+  return `/v1/history/${encodeURIComponent(name)}${queryOf({ limit: limit ?? HISTORY_ENTRIES_DEFAULT + 1 })}`
 }
 
-function pathOfAll({ where, since, until, by, limit }: HistoryFilters): string {
+function pathOfAll({ where, since, until, by, limit: given }: HistoryFilters): string {
   const pairs = where === undefined ? [] : parseWhere(where, [])
-  return `/v1/history${queryOf({ since, until, by, limit }, pairs)}`
+  const limit = given ?? (since === undefined ? undefined : ALL_HISTORY_ENTRIES_MAX)
+  return `${HISTORY}${queryOf({ since, until, by, limit }, pairs)}`
+}
+
+interface ReadHistory {
+  readonly entries: readonly ListedEntry[]
+  readonly since: unknown
+  /** What was left out, and how to get it; undefined if nothing was that nobody asked to leave out. */
+  readonly more: string | undefined
+}
+
+async function readOne(client: Client, path: string, { limit }: HistoryFilters): Promise<ReadHistory> {
+  const { entries, since } = await readPage(client, path)
+  if (limit !== undefined || entries.length <= HISTORY_ENTRIES_DEFAULT)
+    return { entries, since, more: undefined }
+  const more = `Only the newest ${HISTORY_ENTRIES_DEFAULT} changes are shown; for older ones, add --limit COUNT`
+  return { entries: entries.slice(0, HISTORY_ENTRIES_DEFAULT), since, more }
+}
+
+/** With `--since`, and without `--limit`, all pages to there, up to SINCE_ENTRIES_MAX entries. */
+async function readAll(
+  client: Client,
+  path: string,
+  { since: from, limit }: HistoryFilters,
+): Promise<ReadHistory> {
+  let page = await readPage(client, path)
+  const entries = [...page.entries]
+  const isWhole = from !== undefined && limit === undefined
+  while (isWhole && page.next !== undefined && entries.length < SINCE_ENTRIES_MAX) {
+    page = await readPage(client, page.next)
+    entries.push(...page.entries)
+  }
+  const { since, next } = page
+  if (next === undefined || limit !== undefined) return { entries, since, more: undefined }
+  const way = isWhole ? 'ask for parts with --since and --until' : 'add --since TIME or --limit COUNT'
+  const more = `Only the newest ${entries.length} changes are shown; for older ones, ${way}`
+  return { entries, since, more }
+}
+
+interface HistoryPage extends Pick<ReadHistory, 'entries' | 'since'> {
+  /** The path of the next one. */
+  readonly next: string | undefined
+}
+
+async function readPage(client: Client, path: string): Promise<HistoryPage> {
+  const { headers, text } = await client.ask({ method: 'GET', path })
+  const answered = parseJson(text)
+  const { history: entries, since } = isObject(answered) ? answered : {}
+  if (!Array.isArray(entries) || !entries.every(isEntry))
+    throw new OtherAnswerError(
+      `What ${client.endpoint.name} answers is not a history; is it an older connbook?`,
+    )
+  // Its path has the base path, and a proxy may have changed that.
+  const query = /^<[^>?]*(\?[^>]*)>; rel="next"$/.exec(String(headers.link))?.[1]
+  return { entries, since, next: query && HISTORY + query }
 }
 
 interface ListedEntry {

@@ -57,6 +57,54 @@ describe('connbook history', () => {
       assert.doesNotMatch((await see(['history', 'web1', ...form])).stdout, /\p{Cf}/u)
   })
 
+  it('follows the pages to --since, and says what it leaves out', async (t) => {
+    const { run, see, ask } = await openServer(t, [web1])
+    const body = (port: number) => ({ body: { port } })
+    for (let port = 1; port <= 1_040; port += 1) await ask('PATCH', '/configurations/web1', body(port + 22))
+    const told = async (...flags: string[]) => {
+      const { code, stdout, stderr } = await run(['history', ...flags])
+      assert.equal(code, 0, stderr)
+      const seen = await see(['history', '--json', ...flags])
+      assert.equal(seen.stdout.split('\n').length, stdout.split('\n').length)
+      assert.ok(seen.stderr.startsWith(`${stderr}Complete since `), seen.stderr)
+      const ports = stdout
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => Number(/(\d+)\}/.exec(line)?.[1]))
+      assert.deepEqual(
+        ports,
+        ports.toSorted((a, b) => b - a),
+      )
+      return [ports.length, stderr] as const
+    }
+    assert.deepEqual(await told('--since', '1d'), [1_041, ''])
+    assert.deepEqual(await told('--since', '1d', '--by', 'script', '--where', 'name=web1'), [1_041, ''])
+    assert.deepEqual(await told('--since', '1d', '--limit', '5'), [5, ''])
+    const left = (count: number, way: string) =>
+      `connbook: Only the newest ${count} changes are shown; for older ones, add ${way}\n`
+    assert.deepEqual(await told(), [100, left(100, '--since TIME or --limit COUNT')])
+    assert.deepEqual(await told('web1'), [20, left(20, '--limit COUNT')])
+    assert.deepEqual(await told('web1', '--limit', '20'), [20, ''])
+  })
+
+  it('ends after 10,000 entries, however many pages there are', async (t) => {
+    const entry = { time: 'now', event: 'configuration_added' }
+    const history = Array.from({ length: 1_000 }, () => entry)
+    const url = await serveJson(
+      t,
+      200,
+      { history, since: 'then' },
+      { Link: '</v1/history?before=x>; rel="next"' },
+    )
+    const { run } = await openHome(t, { CONNBOOK_SERVER: url })
+    const { code, stdout, stderr } = await run(['history', '--since', '1d'])
+    assert.deepEqual([code, stdout.split('\n').length], [0, 10_001])
+    assert.equal(
+      stderr,
+      'connbook: Only the newest 10000 changes are shown; for older ones, ask for parts with --since and --until\n',
+    )
+  })
+
   it('shows without a name what happened to all records', async (t) => {
     const { run, see } = await openServer(t, [web1, { ...web1, name: 'db1', labels: { env: 'prod' } }])
     await run(['set', 'web1', '--port', '23'])
