@@ -6,8 +6,8 @@ import type { StoredKey } from './keys.ts'
 export interface CredentialStorage {
   /** For messages: the path of a folder. */
   readonly place: string
-  /** The shell command that adds an account. */
-  readonly addingCommand: string
+  /** The shell command of some words, such as `user add NAME`, that works on these accounts. */
+  readonly commandOf: (words: string) => string
   readonly accounts: SharedDocument<Accounts>
   /** The keys; an empty list until the next start makes one. */
   readonly keys: SharedDocument<readonly StoredKey[]>

@@ -14,7 +14,7 @@ import { checkRevocations, openRevocationsFile } from './revocations-file.ts'
 export function folderCredentials(folder: DataPaths): CredentialStorage {
   return {
     place: folder.path,
-    addingCommand: `connbook user add NAME --data ${quoteForShell(folder.path)}`,
+    commandOf: (words) => `connbook ${words} --data ${quoteForShell(folder.path)}`,
     accounts: folderAccounts(folder),
     keys: folderKeys(folder),
     initial: {

@@ -12,6 +12,7 @@ import { DocumentBusyError, type Follower } from '../files/shared-document.ts'
 import { Problem } from '../http/problem.ts'
 import { allows } from '../http/scope.ts'
 import type { Log } from '../log.ts'
+import { wordForShell } from '../shell.ts'
 import { type AccountChange, changeAccount } from './account-changes.ts'
 import {
   type Account,
@@ -29,7 +30,7 @@ import type { CredentialStorage } from './credential-storage.ts'
 const END_CREDENTIAL = 'Cannot end the credential'
 const CHANGE_PASSWORD = 'Cannot change the password'
 
-type FollowedCredentials = Pick<CredentialStorage, 'accounts' | 'initial' | 'addingCommand'>
+type FollowedCredentials = Pick<CredentialStorage, 'accounts' | 'initial' | 'commandOf'>
 
 /** The current accounts: changes to what is stored are taken up. */
 export class LiveAccounts {
@@ -55,7 +56,7 @@ export class LiveAccounts {
     this.#log.info('accounts_reloaded', { users: changed.users.length, clients: changed.clients.length })
     // A folder from before there were admins needs none: only a start says so, and who took the last.
     if (findMissingAccess(changed) !== 'administer' || hasAdmin(before))
-      warnOfMissingAccess(changed, this.#credentials.addingCommand, this.#log)
+      warnOfMissingAccess(changed, this.#credentials.commandOf, this.#log)
   }
 
   find(kind: AccountKind, name: string): Account | undefined {
@@ -223,8 +224,11 @@ export function throwForCaller(what: string, error: unknown): never {
   throw new StorageUnavailableError(`${what}: the disk failed`, { cause })
 }
 
+/** What nobody may be able to do. */
+export type MissingAccess = 'log_in' | 'change' | 'administer'
+
 /** What nobody can do with these accounts; undefined if some account can do all, or if a first start is still to add one. */
-export function findMissingAccess(accounts: Accounts): 'log_in' | 'change' | 'administer' | undefined {
+export function findMissingAccess(accounts: Accounts): MissingAccess | undefined {
   if (accounts.isPrepared) return undefined
   const all = [...accounts.users, ...accounts.clients]
   if (all.length === 0) return 'log_in'
@@ -233,14 +237,40 @@ export function findMissingAccess(accounts: Accounts): 'log_in' | 'change' | 'ad
 }
 
 /**
+ * The shell command that helps against what nobody can do: of the accounts that are there, it names one that may do a little
+ * more afterwards, and otherwise it adds one.
+ */
+export function remedyFor(
+  missing: MissingAccess,
+  { users }: Accounts,
+  commandOf: CredentialStorage['commandOf'],
+): string {
+  const isAdmin = missing === 'administer'
+  const nearest = users.find((user) => {
+    // It would be a flag.
+    if (user.name.startsWith('-')) return false
+    return !isAdmin || (user.grants === undefined && allows(scopeOf(user), 'write'))
+  })
+  if (nearest === undefined) return commandOf('user add NAME') + (isAdmin ? ' --admin' : '')
+  return `${commandOf(`user set ${wordForShell(nearest.name)}`)} ${isAdmin ? '--admin' : '--read-write'}`
+}
+
+/**
  * Logs it when nobody can log in, change records, or manage accounts over HTTP.
  *
- * @param addingCommand As in `CredentialStorage`.
+ * @param commandOf As in `CredentialStorage`.
  */
-export function warnOfMissingAccess(accounts: Accounts, addingCommand: string, log: Log): void {
+export function warnOfMissingAccess(
+  accounts: Accounts,
+  commandOf: CredentialStorage['commandOf'],
+  log: Log,
+): void {
   const missing = findMissingAccess(accounts)
-  const remedy = `run: ${addingCommand}`
-  if (missing === 'log_in') log.warn('nobody_can_log_in', { remedy })
-  if (missing === 'change') log.warn('nobody_can_change', { remedy })
-  if (missing === 'administer') log.warn('nobody_can_administer', { remedy: `${remedy} --admin` })
+  if (missing === undefined) return
+  const event = {
+    log_in: 'nobody_can_log_in',
+    change: 'nobody_can_change',
+    administer: 'nobody_can_administer',
+  } as const
+  log.warn(event[missing], { remedy: `run: ${remedyFor(missing, accounts, commandOf)}` })
 }

@@ -41,7 +41,7 @@ export function clusterCredentials(
   const data = folder === undefined ? '' : ` --data ${wordForShell(folder.path)}`
   return {
     place,
-    addingCommand: `connbook user add NAME${data} ${flags}`,
+    commandOf: (words) => `connbook ${words}${data} ${flags}`,
     accounts,
     keys,
     initial: folder === undefined ? undefined : initialOf(folder),

@@ -14,7 +14,7 @@ import {
   UnknownAccountError,
 } from '../auth/accounts.ts'
 import type { CredentialStorage } from '../auth/credential-storage.ts'
-import { findMissingAccess } from '../auth/live-accounts.ts'
+import { findMissingAccess, remedyFor } from '../auth/live-accounts.ts'
 import { hashPassword } from '../auth/password.ts'
 import { digestSecret, generateSecret } from '../auth/secret.ts'
 import type { CommandContext, CommandInput } from '../command-line/command.ts'
@@ -204,7 +204,7 @@ async function newSecret(
 
 /** Warns on standard error when a command has taken the last account that can log in, change records or manage accounts. */
 function warnOfLastAccount(
-  { addingCommand }: CredentialStorage,
+  { commandOf }: CredentialStorage,
   before: Accounts,
   after: Accounts,
   { screen }: CommandContext,
@@ -212,6 +212,5 @@ function warnOfLastAccount(
   const missing = findMissingAccess(after)
   // A folder of an older connbook has had no admin before either.
   if (missing === undefined || (missing === 'administer' && !hasAdmin(before))) return
-  const flag = missing === 'administer' ? ' --admin' : ''
-  screen.write(`connbook: Warning: ${warnings[missing]}; add an account: ${addingCommand}${flag}\n`)
+  screen.write(`connbook: Warning: ${warnings[missing]}; run: ${remedyFor(missing, after, commandOf)}\n`)
 }

@@ -198,7 +198,7 @@ function warnOfState(
   if (variables !== '')
     log.warn('first_start_variables_ignored', { variables, reason: 'the accounts exist already' })
   warnOfClock({ session: revocations.clock.now(), trail: newestTime }, log)
-  warnOfMissingAccess(accounts, credentials.addingCommand, log)
+  warnOfMissingAccess(accounts, credentials.commandOf, log)
 }
 
 /** Accounts and keys as they are now: commands, and other nodes, change them, too. */

@@ -12,7 +12,7 @@ import {
 } from '../../src/auth/accounts.ts'
 import { withCredentialsLock } from '../../src/auth/credentials-lock.ts'
 import { folderCredentials } from '../../src/auth/folder-credentials.ts'
-import { findMissingAccess, warnOfMissingAccess } from '../../src/auth/live-accounts.ts'
+import { findMissingAccess, remedyFor, warnOfMissingAccess } from '../../src/auth/live-accounts.ts'
 import { dummyHash } from '../../src/auth/password.ts'
 import { digestSecret } from '../../src/auth/secret.ts'
 import { StorageFullError, StorageUnavailableError } from '../../src/errors.ts'
@@ -173,10 +173,32 @@ describe('missing accounts', () => {
     assert.equal(findMissingAccess(addAccount(reader, 'user', 'eve', 'sha256:x', ADMIN_SCOPE)), undefined)
   })
 
+  it('name the account that lacks least, and no other', () => {
+    const commandOf = (words: string) => `connbook ${words} --data x`
+    const user = (name: string, scope?: 'read', grants?: readonly string[]) =>
+      addAccount(writer, 'user', name, 'sha256:x', scope, grants)
+    const remedies = {
+      'user add NAME --data x --admin': [
+        writer,
+        user('eve', 'read'),
+        user('eve', undefined, ['read']),
+        user('-x'),
+      ],
+      "user set 'eve b' --data x --admin": [user('eve b')],
+    }
+    for (const [remedy, all] of Object.entries(remedies))
+      for (const accounts of all)
+        assert.equal(remedyFor('administer', accounts, commandOf), `connbook ${remedy}`)
+    const readers = addAccount(reader, 'user', 'eve', 'sha256:x', 'read')
+    assert.equal(remedyFor('change', readers, commandOf), 'connbook user set eve --data x --read-write')
+    assert.equal(remedyFor('change', reader, commandOf), 'connbook user add NAME --data x')
+    assert.equal(remedyFor('log_in', noAccounts, commandOf), 'connbook user add NAME --data x')
+  })
+
   it('are logged, with the command that adds one', () => {
     const log = createMemoryLog()
-    const { addingCommand } = folderCredentials(dataPaths('/a b'))
-    for (const accounts of [noAccounts, reader, writer]) warnOfMissingAccess(accounts, addingCommand, log)
+    const { commandOf } = folderCredentials(dataPaths('/a b'))
+    for (const accounts of [noAccounts, reader, writer]) warnOfMissingAccess(accounts, commandOf, log)
     assert.equal(log.lines.length, 3)
     assert.match(log.lines[0] ?? '', /"level":"warn","event":"nobody_can_log_in"/)
     assert.match(log.lines[1] ?? '', /"level":"warn","event":"nobody_can_change"/)

@@ -151,7 +151,7 @@ describe('commands on a cluster', { skip: missingEtcd }, async () => {
     await done('client remove script', here)
     const { code, stderr } = await run('user remove admin', here)
     assert.equal(code, 0)
-    const line = /so nobody can log in; add an account: connbook (.*)\n$/.exec(stderr)?.[1]
+    const line = /so nobody can log in; run: connbook (.*)\n$/.exec(stderr)?.[1]
     assert.ok(line !== undefined, stderr)
     const shell = `printf '%s\\n' ${line.replace('NAME', 'eve')}`
     const words = execFileSync('sh', ['-c', shell], { encoding: 'utf8' }).trimEnd().split('\n')

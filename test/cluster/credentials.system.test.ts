@@ -105,7 +105,7 @@ describe('accounts and keys in etcd', { skip: missingEtcd }, () => {
     const { open, accounts } = await setUp(t)
     const there = documentsOf(open())
     const log = createMemoryLog()
-    const live = new LiveAccounts({ accounts, initial: undefined, addingCommand: '' }, one, log)
+    const live = new LiveAccounts({ accounts, initial: undefined, commandOf: String }, one, log)
     const { until, end } = await watch(open(), (event) => accounts.take(event))
     const names = Array.from({ length: 20 }, (_, i) => `n${i}`)
     await Promise.all(
@@ -126,7 +126,7 @@ describe('accounts and keys in etcd', { skip: missingEtcd }, () => {
     const nodes = [accounts, documentsOf(open()).accounts].map(
       (document) =>
         new LiveAccounts(
-          { accounts: document, initial: undefined, addingCommand: '' },
+          { accounts: document, initial: undefined, commandOf: String },
           one,
           createMemoryLog(),
         ),
@@ -145,7 +145,7 @@ describe('accounts and keys in etcd', { skip: missingEtcd }, () => {
     await accounts.edit(() => both)
     const removals = [accounts, documentsOf(open()).accounts].map((document, i) => {
       const live = new LiveAccounts(
-        { accounts: document, initial: undefined, addingCommand: '' },
+        { accounts: document, initial: undefined, commandOf: String },
         both,
         createMemoryLog(),
       )

@@ -68,7 +68,7 @@ describe('--admin', () => {
   it('is missed when the last admin goes, but not in a folder that had none', async (t) => {
     const { run } = await makeFolder(t)
     const warning =
-      /^connbook: Warning: no account is an admin any more, so nobody can manage accounts over HTTP; add an account: connbook user add NAME --data '\/.+' --admin\n$/
+      /^connbook: Warning: no account is an admin any more, so nobody can manage accounts over HTTP; run: connbook user set admin --data '\/.+' --admin\n$/
     assert.match((await run('user', 'set', 'admin', '--read-write')).stderr, warning)
     assert.equal((await run('client', 'set', 'script', '--read-only')).stderr, '')
     assert.match((await run('user', 'list')).stdout, /^admin\n$/)
@@ -83,7 +83,10 @@ describe('a start', () => {
     const [line = assert.fail(log.events.join(' '))] = log.lines.filter((each) =>
       each.includes('nobody_can_administer'),
     )
-    assert.match(line, /"level":"warn".*"remedy":"run: connbook user add NAME --data '\/.+' --admin"/)
+    assert.match(line, /"level":"warn".*"remedy":"run: connbook user set admin --data '\/.+' --admin"/)
+    const [, remedy = ''] = /run: connbook (.*)"/.exec(line) ?? []
+    assert.equal((await run(...remedy.replace(/ --data '.*'/, '').split(' '))).code, 0)
+    assert.match((await run('user', 'list')).stdout, /^admin\tadmin\n$/)
   })
 
   it('makes the first user an admin, and a backup keeps that', async (t) => {

@@ -256,7 +256,7 @@ describe('removing an account', () => {
     assert.deepEqual([code, stdout], [0, `Removed client "script" from ${folder}\n`])
     assert.equal(
       stderr,
-      `connbook: Warning: there is no user and no client any more, so nobody can log in; add an account: connbook user add NAME --data '${folder}'\n`,
+      `connbook: Warning: there is no user and no client any more, so nobody can log in; run: connbook user add NAME --data '${folder}'\n`,
     )
   })
 
@@ -264,7 +264,10 @@ describe('removing an account', () => {
     const added = ['user', 'add', 'eve', '--read-only']
     const { code, stderr } = await remove(t, added, ['user', 'remove', 'admin'])
     assert.equal(code, 0)
-    assert.match(stderr, /every account is read-only now, so nobody can change records; add an account: /)
+    assert.match(
+      stderr,
+      /every account is read-only now, so nobody can change records; run: connbook user set \S+ --data '\S+' --read-write\n$/,
+    )
   })
 
   it('does not warn while another can change records', async (t) => {

@@ -31,6 +31,7 @@ export function bodyOf(value: object): readonly Uint8Array[] {
  *
  * @param describe Puts what `call` resolves to into words, without a full stop: `Added "web1"`.
  * @param typed As in `explainFaults`.
+ * @param more Ends the line, behind the server.
  */
 export async function makeChange<Result>(
   client: Client,
@@ -38,6 +39,7 @@ export async function makeChange<Result>(
   call: Promise<Result>,
   describe: (result: Result) => string,
   typed: Readonly<Record<string, string>> = {},
+  more: (result: Result) => string = () => '',
 ): Promise<void> {
   const result = await explainFaults(call, typed).catch((error: unknown) => {
     const message = `${error instanceof Error ? error.message : error}; ${NOT_KNOWN}`
@@ -46,7 +48,7 @@ export async function makeChange<Result>(
       throw new RefusedError(message, error)
     throw error
   })
-  screen.write(`${describe(result)} at ${client.endpoint.name}\n`)
+  screen.write(`${describe(result)} at ${client.endpoint.name}${more(result)}\n`)
 }
 
 /**

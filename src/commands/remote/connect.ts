@@ -21,6 +21,7 @@ import {
 } from '../../client/endpoint.ts'
 import { type Login, type Logins, loginsOf } from '../../client/logins.ts'
 import { findOwnerSocket } from '../../client/owner-socket.ts'
+import { speaksTls } from '../../client/tls-probe.ts'
 import type { CommandContext, CommandInput } from '../../command-line/command.ts'
 import type { Options } from '../../command-line/options.ts'
 import { ConnbookError, UsageError } from '../../errors.ts'
@@ -66,12 +67,12 @@ interface ChosenServer {
 const DEAD_SERVER = 'start the server of that folder, or name another with --server'
 
 /** @param folder A folder with a running server that root could use by naming it; undefined without one. */
-function defaultServer(folder?: string): ChosenServer {
+async function defaultServer(folder?: string): Promise<ChosenServer> {
   const remedy =
     folder === undefined
       ? 'name a server with --server URL, log in at one with connbook login URL, or name the folder of one with --data FOLDER'
       : `to call the server of ./data as root, name the folder: --data ${wordForShell(folder)}`
-  return { endpoint: { ...getEndpoint(DEFAULT_URL), remedy } }
+  return { endpoint: { ...(await getEndpoint(DEFAULT_URL)), remedy } }
 }
 
 /**
@@ -112,7 +113,7 @@ export async function connectElsewhere(
     const isFolder = isPlaceNamed(input, environment) || (await hasData(dataPaths(resolve(data))))
     if (isFolder) return undefined
   }
-  return createChosen(chosen ?? defaultServer(), input, environment, logins, command)
+  return createChosen(chosen ?? (await defaultServer()), input, environment, logins, command)
 }
 
 /**
@@ -188,11 +189,12 @@ export function withAuthority(endpoint: Endpoint, path: string | undefined): End
 }
 
 /** @throws {UsageError} if the text is not an endpoint. */
-export function getEndpoint(text: string): Endpoint {
+export async function getEndpoint(text: string): Promise<Endpoint> {
   const endpoint = parseEndpoint(text)
-  if (endpoint === undefined)
-    throw new UsageError(`Cannot call "${hidePassword(text)}": it must be ${ENDPOINT_FORMS}${offer(text)}`)
-  return endpoint
+  if (endpoint !== undefined) return endpoint
+  throw new UsageError(
+    `Cannot call "${hidePassword(text)}": it must be ${ENDPOINT_FORMS}${await offer(text)}`,
+  )
 }
 
 /** A URL without the user, and so without the password. */
@@ -200,11 +202,14 @@ function withoutUser(text: string): string {
   return text.replace(/^(https?:\/\/).*@/i, '$1')
 }
 
-function offer(text: string): string {
+async function offer(text: string): Promise<string> {
   if (parseEndpoint(withoutUser(text)) !== undefined && text.includes('@'))
     return `; leave user and password out, and give them to connbook login ${withoutUser(text)}`
   const meant = urlMeant(text)
-  return meant === undefined ? '' : `; did you mean ${meant}?`
+  if (meant === undefined) return ''
+  const plain = parseEndpoint(meant)
+  const isTls = plain !== undefined && !plain.isSecure && (await speaksTls(plain))
+  return `; did you mean ${isTls ? meant.replace('http:', 'https:') : meant}?`
 }
 
 async function chooseEndpoint(
@@ -239,7 +244,7 @@ async function chooseElsewhere(
   const kept = await logins.list()
   const [only, ...others] = kept
   if (others.length > 0) throw severalLogins(kept)
-  return only === undefined ? undefined : { endpoint: getEndpoint(only.server), logins: kept }
+  return only === undefined ? undefined : { endpoint: await getEndpoint(only.server), logins: kept }
 }
 
 /** Whether a flag or variable names a folder, or a cluster. */
@@ -258,14 +263,14 @@ async function namedEndpoint(text: string, logins: Logins): Promise<ChosenServer
   if (endpoint !== undefined) return { endpoint }
   const kept = await logins.list()
   const found = kept
-    .map(({ server }) => getEndpoint(server))
+    .flatMap(({ server }) => parseEndpoint(server) ?? [])
     .filter(({ host, at }) => host === text || ('hostname' in at && at.hostname === text))
   const [only, ...others] = found
   if (only !== undefined && others.length === 0) return { endpoint: only, logins: kept }
   const reason =
     only === undefined ? 'there is no login at a host of that name' : 'several logins are at that host'
   throw new UsageError(
-    `Cannot tell which server "${hidePassword(text)}" is: ${reason}; give ${ENDPOINT_FORMS}${offer(text)}`,
+    `Cannot tell which server "${hidePassword(text)}" is: ${reason}; give ${ENDPOINT_FORMS}${await offer(text)}`,
   )
 }
 

@@ -31,7 +31,7 @@ export const loginCommand = defineCommand({
     const { loginUser, plain } = options
     // The file is read again by commands that run elsewhere.
     const authorities = options.authority === undefined ? undefined : resolve(options.authority)
-    const endpoint = withAuthority(getEndpoint(url), authorities)
+    const endpoint = withAuthority(await getEndpoint(url), authorities)
     checkPrivate(endpoint, { isSecret: true }, plain)
     const logins = loginsOf(context.environment)
     // Before the password is asked for.
@@ -63,7 +63,7 @@ export const logoutCommand = defineCommand({
     const { server, cookie, authorities } = await findLogin({ options }, logins)
     // First: a session that cannot be ended at the server is not to be used again either.
     await logins.forget(server)
-    const endpoint = withAuthority(getEndpoint(server), options.authority ?? authorities)
+    const endpoint = withAuthority(await getEndpoint(server), options.authority ?? authorities)
     await logOut(endpoint, cookie).catch((error: unknown) => {
       if (error instanceof ConnbookError)
         error.message += '; the session is forgotten here, but stays good at the server until it expires'

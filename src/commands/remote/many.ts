@@ -71,6 +71,7 @@ interface ManyOutcome {
  * Shows what a change would do, asks, and makes it for the records that were shown. If any record has changed meanwhile, it
  * shows and asks anew.
  *
+ * @param back How to undo it, to end what is said of it.
  * @throws {UsageError} at once if it would have to ask, and there is no terminal. {NotAgreedError} after a no.
  */
 export async function changeMany(
@@ -78,12 +79,15 @@ export async function changeMany(
   context: CommandContext,
   change: ManyChange,
   { yes, dryRun, save }: ManyOptions,
+  back = '',
 ) {
   const { screen } = context
   const { name } = client.endpoint
   const { verb, done } = change.patch === undefined ? removing : changing
   if (yes && !dryRun)
-    return save === undefined ? make(client, context, change) : makeSaved(client, context, change, save)
+    return save === undefined
+      ? make(client, context, change, back)
+      : makeSaved(client, context, change, back, save)
   if (!dryRun) checkCanAsk(context)
   for (;;) {
     const trial = await explainFaults(ask(client, change, { dry_run: 1 }))
@@ -105,8 +109,8 @@ export async function changeMany(
     try {
       const { tag } = trial
       return await (save === undefined
-        ? make(client, context, change, tag)
-        : makeOnceSaved(client, context, change, save, tag))
+        ? make(client, context, change, back, tag)
+        : makeOnceSaved(client, context, change, back, save, tag))
     } catch (error) {
       if (!isStale(error)) throw error
       screen.write('Records have changed meanwhile, so nothing was done; this is what would be done now:\n')
@@ -122,10 +126,16 @@ function isStale(error: unknown): boolean {
 }
 
 /** Saves the records and makes the change, again and again while others change records in between. */
-async function makeSaved(client: Client, context: CommandContext, change: ManyChange, save: string) {
+async function makeSaved(
+  client: Client,
+  context: CommandContext,
+  change: ManyChange,
+  back: string,
+  save: string,
+) {
   for (let tries = 1; ; tries++) {
     try {
-      return await makeOnceSaved(client, context, change, save)
+      return await makeOnceSaved(client, context, change, back, save)
     } catch (error) {
       if (!isStale(error) || tries === SAVED_TRIES_MAX) throw error
     }
@@ -137,12 +147,13 @@ async function makeOnceSaved(
   client: Client,
   context: CommandContext,
   change: ManyChange,
+  back: string,
   save: string,
   shownTag?: string,
 ) {
   const { tag, remove } = await saveRecords(client, change.where, save)
   try {
-    const { affected } = await make(client, context, change, shownTag ?? tag)
+    const { affected } = await make(client, context, change, back, shownTag ?? tag)
     if (affected === 0) await remove()
     else context.screen.write(`Saved as they were to ${save}\n`)
   } catch (error) {
@@ -153,14 +164,21 @@ async function makeOnceSaved(
 }
 
 /** @param tag The tag of the list that was shown, or saved. */
-async function make(client: Client, { screen }: CommandContext, change: ManyChange, tag?: string) {
+async function make(
+  client: Client,
+  { screen }: CommandContext,
+  change: ManyChange,
+  back: string,
+  tag?: string,
+) {
   const isRemoval = change.patch === undefined
   const made = ask(client, change, {}, tag)
-  await makeChange(client, screen, made, ({ matched, affected }) => {
+  const describe = ({ matched, affected }: ManyOutcome) => {
     if (isRemoval) return `Deleted ${counted(affected, 'record')}`
     const others = matched - affected
     return `Changed ${counted(affected, 'record')}${others === 0 ? '' : `; ${others} more were so already`}`
-  })
+  }
+  await makeChange(client, screen, made, describe, {}, ({ affected }) => (affected === 0 ? '' : back))
   return made
 }
 

@@ -1,6 +1,8 @@
-import { defineCommand } from '../../command-line/command.ts'
+import { type CommandInput, defineCommand } from '../../command-line/command.ts'
 import { changeExitCodes } from '../../command-line/exit-codes.ts'
 import { UsageError } from '../../errors.ts'
+import { wordForShell } from '../../shell.ts'
+import { escapeHidden, hidePassword } from '../../text.ts'
 import { deleteRecord, makeChange, quoted } from './changes.ts'
 import { clientFlags, connect } from './connect.ts'
 import { areSeveral, forEachName, NAMES_NOTE, readNames } from './given-names.ts'
@@ -31,7 +33,8 @@ export const rmCommand = defineCommand({
     if (where !== undefined) {
       if (ifMatch !== undefined) throw new UsageError('With --where, leave out --if-match')
       const change = { where: parseWhere(where, ['all']), patch: undefined }
-      await changeMany(await connect(input, context, 'rm'), context, change, options)
+      const back = `; ${revertLine('NAME', input)} brings one back`
+      await changeMany(await connect(input, context, 'rm'), context, change, options, back)
       return
     }
     if (operands.length === 0)
@@ -44,7 +47,25 @@ export const rmCommand = defineCommand({
     await forEachName(client, names, async (name) => {
       await warnOfThrough(client, context.screen, name)
       const call = deleteRecord(client, name, headers)
-      await makeChange(client, context.screen, call, () => `Deleted ${quoted(name)}`)
+      const back = `; ${revertLine(name, input)} brings it back`
+      await makeChange(
+        client,
+        context.screen,
+        call,
+        () => `Deleted ${quoted(name)}`,
+        {},
+        () => back,
+      )
     })
   },
 })
+
+/** The command that brings a record back from the same server. */
+function revertLine(name: string, { given }: Pick<CommandInput, 'given'>): string {
+  const place = ['--server', '--data'].flatMap((flag) => {
+    const text = given.get(flag)
+    return text === undefined ? [] : [flag, hidePassword(text)]
+  })
+  const names = name.startsWith('-') ? ['--', name] : [name]
+  return ['connbook', 'revert', ...place, ...names].map((word) => wordForShell(escapeHidden(word))).join(' ')
+}

@@ -229,6 +229,20 @@ describe('which server is called', () => {
     }
   })
 
+  it('is offered as https where the port speaks TLS', async (t) => {
+    const { run } = await openHome(t)
+    const { url } = await start(t, { tls: await makeCertificate(t) })
+    const { port } = new URL(url)
+    for (const words of [
+      ['login', `localhost:${port}`],
+      ['ls', '--server', `127.0.0.1:${port}`],
+    ]) {
+      const { code, stderr } = await run(words)
+      assert.equal(code, 2)
+      assert.ok(stderr.endsWith(`; did you mean https://${words.at(-1)}?\n`), stderr)
+    }
+  })
+
   it('is refused with a password, which no message repeats', async (t) => {
     const { run } = await openHome(t)
     for (const args of [

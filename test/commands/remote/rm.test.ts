@@ -9,9 +9,24 @@ import { problemOf, serveOther } from './other-server.ts'
 describe('connbook rm', () => {
   it('deletes several, one after the other', async (t) => {
     const { run, ask, service } = await openServer(t, [web1, db1, { ...web1, name: 'web2' }])
-    const told = ['web1', 'db1'].map((name) => `Deleted "${name}" at ${service.url}\n`)
+    const told = ['web1', 'db1'].map(
+      (name) => `Deleted "${name}" at ${service.url}; connbook revert ${name} brings it back\n`,
+    )
     assert.deepEqual(await run(['rm', 'web1', 'db1']), { code: 0, stdout: '', stderr: told.join('') })
     assert.deepEqual(namesIn(await ask('GET', '/configurations/')), ['web2'])
+  })
+
+  it('names the command that brings a record back, from the same server', async (t) => {
+    const name = "-o'k\u202e"
+    const { run, ask, service } = await openServer(t, [{ ...web1, name }])
+    const { code, stderr } = await run(['rm', '--server', service.url, '--', name])
+    assert.equal(code, 0)
+    const told =
+      /; connbook (revert --server \S+) -- (\S+) brings it back\n$/.exec(stderr) ?? assert.fail(stderr)
+    assert.equal(told[2], `'-o'\\''k\\u202e'`)
+    const back = await run([...String(told[1]).split(' '), '--yes', '--', name])
+    assert.equal(back.code, 0, back.stderr)
+    assert.deepEqual(namesIn(await ask('GET', '/configurations/')), [name])
   })
 
   it('names each that is missing, deletes the others, and ends with 3', async (t) => {
@@ -43,7 +58,8 @@ describe('connbook rm', () => {
     assert.equal(
       (await run(['rm', 'ops@gate', 'd'])).stderr,
       `connbook: "ops@gate" is a hop: 1 record goes through it: "c"\n` +
-        `Deleted "ops@gate" at ${service.url}\nDeleted "d" at ${service.url}\n`,
+        `Deleted "ops@gate" at ${service.url}; connbook revert ops@gate brings it back\n` +
+        `Deleted "d" at ${service.url}; connbook revert d brings it back\n`,
     )
   })
 

@@ -302,7 +302,10 @@ describe('connbook rm --where', () => {
     assert.equal((await run(args, typing('n\n'))).code, 1)
     const { code, stderr } = await run(args, typing('y\n'))
     assert.equal(code, 0)
-    assert.ok(stderr.endsWith(`Deleted 2 records at ${service.url}\n`), stderr)
+    assert.ok(
+      stderr.endsWith(`Deleted 2 records at ${service.url}; connbook revert NAME brings one back\n`),
+      stderr,
+    )
     assert.deepEqual(namesIn(await ask('GET', '/configurations/')), ['st3', 'web1'])
     const none = await run([...args, '--yes'])
     assert.deepEqual([none.code, none.stderr], [0, `Deleted 0 records at ${service.url}\n`])
