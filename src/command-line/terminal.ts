@@ -9,7 +9,7 @@ import type { CommandContext } from './command.ts'
  * bare line.
  *
  * @param what Its name in messages.
- * @throws {UsageError} if it is empty, too long or not UTF-8, or if the two differ.
+ * @throws {UsageError} if it is empty, too long or not UTF-8, or if the two differ. {InterruptedError} after Ctrl-C.
  */
 export async function readPassword(
   what: 'password' | 'secret',
@@ -37,24 +37,21 @@ export async function readLoginPassword(question: string, context: CommandContex
 }
 
 /** Asks for a line on the terminal, with echo. @throws {UsageError} if there is no terminal, or nothing was typed. */
-export async function readLine(
-  what: string,
-  question: string,
-  { input, screen }: CommandContext,
-): Promise<string> {
-  if (input.isTTY !== true)
+export async function readLine(what: string, question: string, context: CommandContext): Promise<string> {
+  if (context.input.isTTY !== true)
     throw new UsageError(`There is no terminal to ask for the ${what} on; give it as a flag`)
-  const terminal = createInterface({ input, output: toScreen(screen), terminal: true })
-  try {
-    const line = await terminal.question(`${question}: `)
-    if (line !== '') return line
-  } catch (error) {
-    if (!isAborted(error)) throw error
-    screen.write('\n')
-  } finally {
-    terminal.close()
-  }
+  const line = await answerTo(`${question}: `, context)
+  if (line !== undefined && line !== '') return line
   throw new UsageError(`No ${what} was typed; nothing has changed`)
+}
+
+/** Ctrl-C at a question: the exit code is that of the signal, which a terminal does not send while a line is read. */
+export class InterruptedError extends ConnbookError {
+  readonly code = 'interrupted'
+
+  constructor() {
+    super('Interrupted at the question; nothing has changed')
+  }
 }
 
 /** The answer to a question was a no. */
@@ -84,15 +81,39 @@ export async function confirm(question: string, context: CommandContext): Promis
  */
 export async function agrees(question: string, context: CommandContext): Promise<boolean> {
   checkCanAsk(context)
-  const { input, screen } = context
-  const terminal = createInterface({ input, output: toScreen(screen), terminal: true })
+  const answer = (await answerTo(`${question} [y/N] `, context)) ?? ''
+  return /^y(es)?$/i.test(answer.trim())
+}
+
+/**
+ * Asks on the terminal, with echo.
+ *
+ * @returns Undefined after Ctrl-D.
+ * @throws {InterruptedError} after Ctrl-C.
+ */
+async function answerTo(question: string, { input, screen }: CommandContext): Promise<string | undefined> {
+  const answer = await typedLine(question, input, toScreen(screen), () => screen.write('\n'))
+  if (answer === undefined) screen.write('\n')
+  return answer
+}
+
+/** @param onInterrupt Is called after Ctrl-C, before this throws. */
+async function typedLine(
+  question: string,
+  input: CommandContext['input'],
+  output: Writable,
+  onInterrupt: () => void = () => {},
+): Promise<string | undefined> {
+  const terminal = createInterface({ input, output, terminal: true })
+  const interruption = new AbortController()
+  terminal.once('SIGINT', () => interruption.abort())
   try {
-    const answer = await terminal.question(`${question} [y/N] `)
-    return /^y(es)?$/i.test(answer.trim())
+    return await terminal.question(question, { signal: interruption.signal })
   } catch (error) {
     if (!isAborted(error)) throw error
-    screen.write('\n')
-    return false
+    if (!interruption.signal.aborted) return undefined
+    onInterrupt()
+    throw new InterruptedError()
   } finally {
     terminal.close()
   }
@@ -115,20 +136,17 @@ function checkPassword(what: string, password: string): string {
 
 async function ask(what: string, question: string, { input, screen }: CommandContext): Promise<string> {
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
-  const terminal = createInterface({ input, output: silent, terminal: true })
   screen.write(question)
   try {
-    return checkSecret(`the ${what}`, await terminal.question(''))
-  } catch (error) {
-    if (isAborted(error)) throw new UsageError(`No ${what} was typed; nothing has changed`)
-    throw error
+    const line = await typedLine('', input, silent)
+    if (line !== undefined) return checkSecret(`the ${what}`, line)
+    throw new UsageError(`No ${what} was typed; nothing has changed`)
   } finally {
-    terminal.close()
     screen.write('\n')
   }
 }
 
-/** Ctrl-C and Ctrl-D close the interface, which rejects with an AbortError. */
+/** A closed interface rejects with an AbortError. */
 function isAborted(error: unknown): boolean {
   return error instanceof Error && error.name === 'AbortError'
 }

@@ -5,6 +5,7 @@ import { type CommandContext, checkOrder, getFamily, runCommand } from '../comma
 import type { ExitCode } from '../command-line/exit-codes.ts'
 import { helpFor } from '../command-line/help.ts'
 import { inform } from '../command-line/output.ts'
+import { InterruptedError } from '../command-line/terminal.ts'
 import {
   ConnbookError,
   DamagedFileError,
@@ -82,6 +83,7 @@ function exitCode(error: unknown): ExitCode {
   if (ofCluster !== undefined) return ofCluster
   if (error instanceof DamagedFileError || error instanceof DamageFoundError) return 65
   if (error instanceof NewerFolderError) return 65
+  if (error instanceof InterruptedError) return 130
   return error instanceof FolderInUseError ? 75 : 1
 }
 

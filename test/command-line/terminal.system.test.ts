@@ -32,15 +32,15 @@ describe('a password at a terminal', { skip: !hasTerminals && 'there is no scrip
     assert.equal(await opens('password'), true)
   })
 
-  const refusals: Record<string, readonly [typed: readonly string[], message: RegExp]> = {
+  const refusals: Record<string, readonly [typed: readonly string[], message: RegExp, code?: number]> = {
     'differs the second time': [[`${password}${enter}`, `other${enter}`], /The two passwords differ/],
     'is empty': [[enter], /The password is empty/],
-    'is given up with Ctrl-C': [[`abc${ctrlC}`], /No password was typed/],
     'is given up with Ctrl-D': [[ctrlD], /No password was typed/],
-    'is given up the second time': [[`${password}${enter}`, ctrlC], /No password was typed/],
+    'is interrupted with Ctrl-C': [[`abc${ctrlC}`], /Interrupted at the question; nothing has changed/, 130],
+    'is interrupted the second time': [[`${password}${enter}`, ctrlC], /Interrupted at the question/, 130],
   }
-  for (const [what, [typed, message]] of Object.entries(refusals)) {
-    it(`that ${what} changes nothing and exits with 2`, async (t) => {
+  for (const [what, [typed, message, code = 2]] of Object.entries(refusals)) {
+    it(`that ${what} changes nothing and exits with ${code}`, async (t) => {
       const { folder, accountsText } = await makePasswordFolder(t)
       const before = await accountsText()
       const terminal = startAtTerminal(t, ['user', 'add', 'eve', '--data', folder])
@@ -49,7 +49,7 @@ describe('a password at a terminal', { skip: !hasTerminals && 'there is no scrip
         await terminal.sees(questions[i] ?? assert.fail('no more questions'))
         terminal.type(text)
       }
-      assert.equal(await terminal.exitCode, 2)
+      assert.equal(await terminal.exitCode, code)
       assert.match(terminal.screen(), message)
       assert.doesNotMatch(terminal.screen(), /typed"|\n {4}at /)
       assert.equal(await accountsText(), before)

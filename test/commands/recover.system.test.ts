@@ -29,7 +29,7 @@ describe('connbook recover at a terminal', { skip: !hasTerminals && 'there is no
     })
   }
 
-  const refusals = { no: `n${enter}`, nothing: enter, 'another word': `yesterday${enter}`, ctrlC, ctrlD }
+  const refusals = { no: `n${enter}`, nothing: enter, 'another word': `yesterday${enter}`, ctrlD }
   for (const [what, typed] of Object.entries(refusals)) {
     it(`changes nothing when the answer is ${what}, and exits with 2`, async (t) => {
       const folder = await copyOf(used, t)
@@ -43,6 +43,20 @@ describe('connbook recover at a terminal', { skip: !hasTerminals && 'there is no
       assert.deepEqual(await contentsIn(folder), before)
     })
   }
+})
+
+describe('connbook recover at a question', { skip: !hasTerminals && 'there is no script command' }, () => {
+  it('ends with 130 after Ctrl-C, and changes nothing', async (t) => {
+    const folder = await copyOf(used, t)
+    await truncate(join(folder, dataFiles.keys), 10)
+    const before = await contentsIn(folder)
+    const terminal = startAtTerminal(t, ['recover', '--data', folder])
+    await terminal.sees('[y/N] ')
+    terminal.type(ctrlC)
+    await terminal.sees('Interrupted at the question; nothing has changed')
+    assert.equal(await terminal.exitCode, 130)
+    assert.deepEqual(await contentsIn(folder), before)
+  })
 })
 
 describe('connbook recover without a terminal', () => {

@@ -43,8 +43,8 @@ describe('the commands of a client at a terminal', { skip: !hasTerminals }, () =
     const session = startAtTerminal(t, ['login', service.url, '--user', 'admin'], environment)
     await session.sees('Password of admin')
     session.type(ctrlC)
-    await session.sees('No password was typed; nothing has changed')
-    assert.equal(await session.exitCode, 2)
+    await session.sees('Interrupted at the question; nothing has changed')
+    assert.equal(await session.exitCode, 130)
     await assert.rejects(stat(sessions), { code: 'ENOENT' })
   })
 
