@@ -7,8 +7,20 @@ const MEASURED_ROWS = 1_000
 const TEXT_COLUMN_MIN = 20
 
 const GAP = '  '
-const combining = /[\p{Mn}\p{Me}\p{Cf}]/u
-const wide = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}]/u
+/** Of a cell each. */
+const ASCII = /^[\x20-\x7e]*$/
+/** Marks, what is not seen, and the second and third part of a Hangul syllable; a soft hyphen is seen. */
+const NO_WIDTH = /(?!\xad)[\p{Mn}\p{Me}\p{Cf}\u1160-\u11ff\ud7b0-\ud7ff]/u
+/** Two of them make a flag of two cells. */
+const HALF_FLAG = /\p{Regional_Indicator}/u
+/** East_Asian_Width W and F of Unicode 17 (UAX 11), which includes the emoji that are shown as such by themselves. */
+const WIDE =
+  /[\u1100-\u115f\u2329\u232a\u2630-\u2637\u268a-\u268f\u2e80-\u303e\u3041-\u3247\u3250-\ua4c6\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6b\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{1b2fb}\u{1d300}-\u{1d376}\u{1f200}-\u{1f265}\u{20000}-\u{3fffd}\p{Emoji_Presentation}]/u
+/** Shows the character before it as an emoji. */
+const EMOJI_SELECTOR = '\ufe0f'
+const NARROW_EMOJI = /\p{Emoji}/u
+const SKIN_TONE = /\p{Emoji_Modifier}/u
+const TONED = /\p{Emoji_Modifier_Base}/u
 
 /** A table with a heading line; no line ends in a space. */
 export function alignColumns(
@@ -59,19 +71,32 @@ export function wrap(text: string, width: number): string[] {
 
 /** The width of a text in terminal cells. */
 export function widthOf(text: string): number {
-  let width = 0
-  for (const character of text) width += combining.test(character) ? 0 : wide.test(character) ? 2 : 1
+  if (ASCII.test(text)) return text.length
+  let [width, before] = [0, '']
+  for (const character of text) {
+    width += widthAfter(before, character)
+    before = character
+  }
   return width
+}
+
+/** The cells that a character adds behind another one. */
+function widthAfter(before: string, character: string): number {
+  if (character === EMOJI_SELECTOR) return NARROW_EMOJI.test(before) && widthAfter('', before) === 1 ? 1 : 0
+  if (NO_WIDTH.test(character)) return 0
+  if (SKIN_TONE.test(character) && TONED.test(before)) return 0
+  return WIDE.test(character) && !HALF_FLAG.test(character) ? 2 : 1
 }
 
 /** A text of at most `width` terminal cells; of a longer one the beginning, with `…` behind it. */
 function cutTo(text: string, width: number): string {
   if (widthOf(text) <= width) return text
-  let [cut, cells] = ['', 0]
+  let [cut, cells, before] = ['', 0, '']
   for (const character of text) {
-    cells += widthOf(character)
+    cells += widthAfter(before, character)
     if (cells >= width) break
     cut += character
+    before = character
   }
   return `${cut.trimEnd()}…`
 }

@@ -1,3 +1,4 @@
+import { widthOf } from './columns.ts'
 import type { Screen } from './command.ts'
 
 const PATIENCE_MS = 1_000
@@ -11,6 +12,8 @@ export class Progress {
   readonly #now: () => number
   #due: number
   #isShown = false
+  /** The longest line that was shown. */
+  #width = 0
 
   /** @param now In milliseconds, from any start. */
   constructor(what: string, screen: Screen, now = () => performance.now()) {
@@ -25,12 +28,14 @@ export class Progress {
     if (this.#screen.isTTY !== true || this.#now() < this.#due) return
     this.#due = this.#now() + REDRAW_MS
     this.#isShown = true
-    this.#screen.write(`\r${this.#what} ${share === undefined ? '…' : bar(share)}`)
+    const line = `${this.#what} ${share === undefined ? '…' : bar(share)}`
+    this.#width = Math.max(this.#width, widthOf(line))
+    this.#screen.write(`\r${line}`)
   }
 
-  /** Clears the line. */
+  /** Clears the line, on a terminal of any kind. */
   end(): void {
-    if (this.#isShown) this.#screen.write('\r\u001b[K')
+    if (this.#isShown) this.#screen.write(`\r${' '.repeat(this.#width)}\r`)
     this.#isShown = false
   }
 }

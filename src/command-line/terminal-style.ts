@@ -22,7 +22,7 @@ export function terminalStyleOf(
   environment: NodeJS.ProcessEnv,
 ): TerminalStyle {
   const isTerminal = output.isTTY === true
-  const isPlainWanted = (environment.NO_COLOR ?? '') !== '' || environment.TERM === 'dumb'
+  const isPlainWanted = (environment.NO_COLOR ?? '') !== '' || !knowsEscapes(environment)
   // A terminal can report a width of 0.
   const reported = (isTerminal && output.columns) || COLUMNS_DEFAULT
   const columns = Math.min(COLUMNS_MAX, Math.max(COLUMNS_MIN, reported))
@@ -30,6 +30,11 @@ export function terminalStyleOf(
   return isTerminal && output.columns
     ? { isTerminal, isBold, columns, terminalColumns: output.columns }
     : { isTerminal, isBold, columns }
+}
+
+/** Not a terminal of which nothing is known; Windows sets no TERM. */
+function knowsEscapes({ TERM: term = '' }: NodeJS.ProcessEnv): boolean {
+  return term === '' ? process.platform === 'win32' : term !== 'dumb'
 }
 
 export function heading(text: string, style: TerminalStyle): string {

@@ -7,6 +7,7 @@ import {
   fitTable,
   linesOf,
   StreamedTable,
+  widthOf,
   wrap,
 } from '../../src/command-line/columns.ts'
 import { plainStyle } from '../support/plain-style.ts'
@@ -34,6 +35,42 @@ describe('columns', () => {
       ['東京  x', 'e\u0301té   x', 'abcd  x'],
     )
   })
+
+  const widths: Record<string, number> = {
+    // Full and half width.
+    ｶﾅ: 2,
+    ﾊﾟ: 2,
+    カナ: 4,
+    ＡＢ: 4,
+    '￥': 2,
+    '｡｢｣､': 4,
+    한글: 4,
+    ﾡ: 1,
+    // A syllable as its parts.
+    '\u1112\u1161\u11ab': 2,
+    'か\u3099': 2,
+    𠮷: 2,
+    '『「': 4,
+    '、。': 4,
+    '☰': 2,
+    // Emoji, alone and with what changes them.
+    '🚀': 2,
+    '❤': 1,
+    '❤\ufe0f': 2,
+    '🚀\ufe0f': 2,
+    '👍🏽': 2,
+    '🇩🇪': 2,
+    '1\ufe0f\u20e3': 2,
+    // Narrow elsewhere.
+    'Ω…—': 3,
+    'añe\u0301': 3,
+    שָׁלוֹם: 4,
+    กำ: 2,
+    क्ष: 2,
+    'a\u00adb': 3,
+  }
+  for (const [text, width] of Object.entries(widths))
+    it(`count ${width} cells for ${JSON.stringify(text)}`, () => assert.equal(widthOf(text), width))
 
   it('wrap between words, and never split a word that is too long', () => {
     assert.deepEqual(wrap('one two three', 7), ['one two', 'three'])

@@ -31,7 +31,7 @@ describe('a progress bar', () => {
       `\rReading x [${'#'.repeat(15)}${' '.repeat(15)}]  50 %`,
       `\rReading x [${'#'.repeat(30)}]  99 %`,
       '\rReading x …',
-      '\r\u001b[K',
+      `\r${' '.repeat(48)}\r`,
     ])
   })
 

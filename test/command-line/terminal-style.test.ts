@@ -5,7 +5,9 @@ import { terminalStyleOf } from '../../src/command-line/terminal-style.ts'
 
 describe('terminalStyleOf', () => {
   const looks: readonly (readonly [isTTY: boolean, environment: NodeJS.ProcessEnv, isBold: boolean])[] = [
-    [true, {}, true],
+    [true, { TERM: 'xterm-256color' }, true],
+    [true, {}, process.platform === 'win32'],
+    [true, { TERM: '' }, process.platform === 'win32'],
     [true, { TERM: 'xterm', NO_COLOR: '' }, true],
     [true, { NO_COLOR: '1' }, false],
     [true, { TERM: 'dumb' }, false],
