@@ -21,7 +21,18 @@ export function parsePath(text: string, before = ''): string {
   const advice = adviceForTilde(text, before)
   if (advice !== undefined)
     throw new RangeError(`a path without "~" at its beginning, which no shell has replaced; ${advice}`)
+  const left = whatIsLeft(text)
+  if (left !== undefined) throw new RangeError(`a path without ${left}`)
   return text
+}
+
+/** Ends of a value that a file of settings leaves there, and a shell would not. */
+function whatIsLeft(text: string): string | undefined {
+  if (/\p{Cc}/u.test(text))
+    return 'control characters; if a carriage return is at its end, save the file of settings with line ends of Unix'
+  if (/^(["']).*\1$/s.test(text))
+    return 'quotation marks around it, which are part of the value in a file of settings'
+  return undefined
 }
 
 export function parsePort(text: string): number {

@@ -8,10 +8,24 @@ import {
   parseHost,
   parseListen,
   parseNetworks,
+  parsePath,
   parsePort,
   parseSize,
   parseSwitch,
 } from '../../src/service/option-values.ts'
+
+describe('a path', () => {
+  it('is refused with what a file of settings leaves at its ends', () => {
+    for (const text of ['book\r', '/srv/book\r', 'a\tb', '"book"', "'book'", 'unix:sock\r', 'unix:"sock"']) {
+      const parse = () => (text.startsWith('unix:') ? parseListen(text) : parsePath(text))
+      assert.throws(parse, {
+        name: 'RangeError',
+        message: /^a path without (control characters|quotation marks)/,
+      })
+    }
+    for (const text of ['book', '"', 'a "b"', "o'clock", '/srv/書 book']) assert.equal(parsePath(text), text)
+  })
+})
 
 const parsers: Record<
   string,
