@@ -1,5 +1,5 @@
-import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { homeFolder } from './system-account.ts'
 
 /** Quotes any text as one word of a POSIX shell. */
 export function quoteForShell(text: string): string {
@@ -22,7 +22,7 @@ export function adviceForTilde(path: string, before = ''): string | undefined {
   if (!path.startsWith('~')) return undefined
   const isOwn = path === '~' || path.startsWith('~/')
   const home = isOwn
-    ? `"${before}${join(homedir(), path.slice(1))}" for your home folder`
+    ? `"${before}${join(homeFolder(), path.slice(1))}" for your home folder`
     : 'the full path for a home folder'
   return `write ${home}, or "${before}./${path}" for that very name`
 }

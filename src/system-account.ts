@@ -1,4 +1,5 @@
-import { userInfo } from 'node:os'
+import { homedir, userInfo } from 'node:os'
+import { resolve } from 'node:path'
 import { FolderRefusedError, systemCode } from './errors.ts'
 import { ACCOUNT_NAME_CHARACTERS_MAX } from './limits.ts'
 import { checkText } from './text.ts'
@@ -19,6 +20,15 @@ export function systemAccount(): string {
     return userInfo().username
   } catch {
     return `uid ${process.getuid?.()}`
+  }
+}
+
+/** The home of this account; `/` for one that the system does not know, as containers set HOME for it. */
+export function homeFolder(): string {
+  try {
+    return homedir()
+  } catch {
+    return resolve('/')
   }
 }
 

@@ -1,5 +1,4 @@
 import { mkdir } from 'node:fs/promises'
-import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { ConnbookError, ifReachable } from '../errors.ts'
 import { sweepTemporaryFiles } from '../files/atomic-file.ts'
@@ -8,6 +7,7 @@ import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { createJsonDocument } from '../files/json-document.ts'
 import { checkMembers, isObject } from '../json.ts'
 import { quoteForShell } from '../shell.ts'
+import { homeFolder } from '../system-account.ts'
 import { describeOwner } from '../text.ts'
 
 const FILE = 'sessions.json'
@@ -46,7 +46,7 @@ export interface Logins {
 /** Below `$XDG_STATE_HOME`, or else `~/.local/state` (XDG Base Directory Specification). */
 export function loginsOf(environment: NodeJS.ProcessEnv, files: FileSystem = realFileSystem): Logins {
   const { XDG_STATE_HOME: state = '', HOME: home } = environment
-  const folder = join(isAbsolute(state) ? state : join(home || homedir(), '.local', 'state'), 'connbook')
+  const folder = join(isAbsolute(state) ? state : join(home || homeFolder(), '.local', 'state'), 'connbook')
   const path = join(folder, FILE)
   const document = createJsonDocument(
     path,

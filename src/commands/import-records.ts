@@ -1,4 +1,3 @@
-import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
 import type { CommandContext } from '../command-line/command.ts'
@@ -14,6 +13,7 @@ import { isStandardInput, readInputBytes } from '../files/input.ts'
 import { FAULTS_MAX, IMPORT_ROWS_MAX } from '../limits.ts'
 import type { ImportMode } from '../store/authorship.ts'
 import type { ImportedConfiguration } from '../store/configuration.ts'
+import { homeFolder } from '../system-account.ts'
 import { counted } from '../text.ts'
 import { describeWarning, type FileFault, ImportRefusedError, linesOf, refusal } from './import-report.ts'
 import { fileIdOf, type SshConfigOwner, takeSshFiles } from './ssh-config-files.ts'
@@ -167,6 +167,6 @@ function ownerOf(source: string, { environment }: CommandContext): SshConfigOwne
   const isOfSystem =
     !isStandardInput(source) && `${dirname(resolve(source))}/`.startsWith(`${SYSTEM_FOLDER}/`)
   if (isOfSystem) return { home: undefined, folder: SYSTEM_FOLDER }
-  const home = environment.HOME || homedir()
+  const home = environment.HOME || homeFolder()
   return { home, folder: join(home, '.ssh') }
 }
