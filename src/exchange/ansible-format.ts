@@ -4,6 +4,7 @@ import {
   GroupMembers,
   hostVariables,
   type InventoryBook,
+  isForAnsible,
   isTemplate,
   noBook,
   obstacleOfHost,
@@ -30,8 +31,8 @@ function formOf(book: InventoryBook): ExportFormat {
   return {
     mediaType: 'application/yaml; charset=utf-8',
     fileName: 'inventory.yml',
-    kind: 'ssh',
     addressOf: addressOfHost,
+    isMeant: isForAnsible,
     start: 'all:\n  hosts:\n',
     encode: (record) => `${yamlKey(record.name, '    ')}\n${linesOf(record)}`,
     obstacle: (record) => obstacleOfHost(record, find),

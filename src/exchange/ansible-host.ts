@@ -1,13 +1,15 @@
 import { LABEL_VALUE_CHARACTERS_MAX, LABELS_MAX } from '../limits.ts'
-import { parseDigits } from '../store/fields.ts'
 import { faultOfKey, faultOfValue, type LabelsPatch } from '../store/labels.ts'
+import { readSshArguments } from './ansible-arguments.ts'
+import { defaultPortOf, isSshConnection } from './ansible-connections.ts'
 import { isOwnControlPath } from './ansible-control-path.ts'
 import { isSecret, labelKeyOf } from './column-name.ts'
+import { JUMP_LABEL, KEY_LABEL } from './hops.ts'
 import type { JsonScalar } from './json-walker.ts'
+import { KIND_LABEL } from './kinds.ts'
 import type { RowFault } from './row.ts'
-import { sshLabels } from './ssh-labels.ts'
+import { faultOfKeyPath } from './ssh-key-path.ts'
 
-const DEFAULT_PORT = 22
 const SHOWN_CHARACTERS_MAX = 100
 /** More than a record can have, and no end of them in memory. */
 const LABELS_KEPT_MAX = 2 * LABELS_MAX
@@ -22,13 +24,17 @@ const variables: Readonly<Record<string, readonly [target: HostValue, rank: numb
   ansible_ssh_user: ['username', 1],
   ansible_private_key_file: ['key', 0],
   ansible_ssh_private_key_file: ['key', 1],
-  ansible_ssh_common_args: ['jump', 0],
+  ansible_connection: ['connection', 0],
+  ansible_ssh_args: ['arguments', 0],
+  ansible_ssh_common_args: ['commonArguments', 0],
+  ansible_ssh_extra_args: ['extraArguments', 0],
 }
-type HostValue = 'hostname' | 'port' | 'username' | 'key' | 'jump'
+type HostValue =
+  | ('hostname' | 'port' | 'username' | 'key' | 'connection')
+  | ('arguments' | 'commonArguments' | 'extraArguments')
 const fields = ['hostname', 'port', 'username'] as const
-
-/** A jump and nothing else, as an export writes it, or by its long name. */
-const JUMP_ARGUMENTS = /^\s*(?:-J\s*|-o\s*ProxyJump[= ])(?:'([^']+)'|"([^"\\]+)"|([^\s'"\\]+))\s*$/
+/** In the order in which Ansible gives them to ssh. */
+const argumentVariables = ['arguments', 'commonArguments', 'extraArguments'] as const
 
 /** What a variable has as its value. */
 export interface AnsibleValue {
@@ -62,22 +68,24 @@ export class AnsibleHost {
     if (before === undefined || before.rank <= rank) this.#values.set(target, { ...value, rank, variable })
   }
 
-  /** @param leaveOut Called for a way to the host, or a key, that a record cannot have. */
+  /** @param leaveOut Called for a key that a record cannot have, and for arguments of ssh that it does not keep. */
   rowOf(name: string, username: string | undefined, groups: readonly string[], leaveOut: LeaveOut) {
     const faults: RowFault[] = [...this.#clashes]
-    const found: Record<string, unknown> = { name, hostname: name, port: DEFAULT_PORT, username }
+    const connection = this.#readConnection(faults)
+    const port = defaultPortOf(connection)
+    const found: Record<string, unknown> = { name, hostname: name, port, username }
     for (const field of fields) {
       const value = this.#values.get(field)
       const fault = value && faultOfField(value)
       if (value !== undefined) found[field] = field === 'port' ? portOf(value) : value.text
       if (fault !== undefined) faults.push({ field, detail: fault })
     }
-    const labels = Array.from(this.#labels, ([key, { value }]) => [key, value] as const)
     const labelsPatch: LabelsPatch = {
-      ...Object.fromEntries(labels),
+      ...Object.fromEntries(Array.from(this.#labels, ([key, { value }]) => [key, value] as const)),
       group: groups.join(',') || null,
-      'ssh.proxyjump': this.#sshLabel('ssh.proxyjump', 'jump', leaveOut),
-      'ssh.identityfile': this.#sshLabel('ssh.identityfile', 'key', leaveOut),
+      ...withLabel(KIND_LABEL, connection),
+      ...withLabel(JUMP_LABEL, this.#readWay(faults, leaveOut)),
+      ...withLabel(KEY_LABEL, this.#readKey(leaveOut)),
     }
     return { fields: found, labelsPatch, faults }
   }
@@ -100,18 +108,50 @@ export class AnsibleHost {
     return true
   }
 
-  #sshLabel(key: string, target: 'jump' | 'key', leaveOut: LeaveOut): string | null {
-    const value = this.#values.get(target)
-    if (value === undefined) return null
-    const text = value.kind === 'list' || value.kind === 'vault' ? undefined : value.text
-    const [, ...quoted] = (target === 'jump' && JUMP_ARGUMENTS.exec(text ?? '')) || []
-    const written = target === 'jump' ? quoted.find((word) => word !== undefined) : text
-    const isTemplated = value.kind !== 'literal' && isTemplate(written ?? '')
-    const fault = sshLabels.find((label) => label.key === key)?.fault(written ?? '')
-    if (written !== undefined && !isTemplated && fault === undefined) return written
-    leaveOut(value.variable)
-    return null
+  /** What `ansible_connection` says if that is not ssh; null for ssh, undefined if nothing says it. */
+  #readConnection(faults: RowFault[]): string | null | undefined {
+    const value = this.#values.get('connection')
+    if (value === undefined) return undefined
+    const fault = faultOfField(value)
+    if (fault !== undefined) faults.push({ field: value.variable, detail: fault, isShared: true })
+    const { text = '' } = value
+    return fault !== undefined || isSshConnection(text) ? null : text
   }
+
+  /** The hops that the arguments for ssh name; null if these are there and empty, undefined if they name none. */
+  #readWay(faults: RowFault[], leaveOut: LeaveOut): string | null | undefined {
+    let jump: string | null | undefined
+    for (const target of argumentVariables) {
+      const value = this.#values.get(target)
+      if (value === undefined) continue
+      const { variable, text = '' } = value
+      const found = readSshArguments(text)
+      const detail = faultOfField(value) ?? (value.text === undefined ? 'is too long' : found.fault)
+      if (detail !== undefined) faults.push({ field: variable, detail, isShared: true })
+      for (const option of found.others) leaveOut(`${option} in ${variable}`)
+      if (typeof jump === 'string' && found.jump !== undefined) leaveOut(`the second way in ${variable}`)
+      else jump = found.jump ?? (target === 'commonArguments' && text.trim() === '' ? (jump ?? null) : jump)
+    }
+    return jump
+  }
+
+  /** Null for an empty path, undefined for one that no label can hold, or if no variable has one. */
+  #readKey(leaveOut: LeaveOut): string | null | undefined {
+    const value = this.#values.get('key')
+    if (value === undefined) return undefined
+    const { kind, text, variable } = value
+    if (text?.trim() === '') return null
+    const isText = kind !== 'list' && kind !== 'vault' && text !== undefined
+    const isSound = isText && (kind === 'literal' || !isTemplate(text)) && faultOfKeyPath(text) === undefined
+    if (isSound && text.length <= LABEL_VALUE_CHARACTERS_MAX && faultOfValue(text) === undefined) return text
+    leaveOut(variable)
+    return undefined
+  }
+}
+
+/** What an inventory does not say stays as it is. */
+function withLabel(key: string, value: string | null | undefined): LabelsPatch {
+  return value === undefined ? {} : { [key]: value }
 }
 
 function faultOfField({ kind, text, variable }: AnsibleValue & { readonly variable: string }) {
@@ -127,6 +167,8 @@ function isTemplate(text: string): boolean {
   return /\{[{%#]/.test(text)
 }
 
+/** As Ansible reads it: also a text with zeros before the number. */
 function portOf({ kind, text = '' }: AnsibleValue): unknown {
-  return kind === 'number' ? Number(text) : parseDigits(text)
+  const [, digits] = /^\s*\+?0*(\d{1,9})\s*$/.exec(text) ?? []
+  return kind === 'number' ? Number(text) : digits === undefined ? text : Number(digits)
 }

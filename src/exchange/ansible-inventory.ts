@@ -1,10 +1,11 @@
 import { NOTED_NAME_BYTES, STREAM_PIECE_CHARACTERS } from '../limits.ts'
 import type { Configuration } from '../store/configuration.ts'
 import { GROUP_KEY, groupsIn, type Labels, labelOf } from '../store/labels.ts'
+import { isOtherConnection } from './ansible-connections.ts'
 import { controlPathOf } from './ansible-control-path.ts'
 import { bareHostname, type ExportTail, type RecordBook } from './export-format.ts'
 import { type FindRecord, hasHops, KEY_LABEL, writtenJump } from './hops.ts'
-import { KIND_LABEL } from './kinds.ts'
+import { KIND_LABEL, kindOf } from './kinds.ts'
 import { faultOfKeyPath } from './ssh-key-path.ts'
 
 /** Groups of a record in an export for Ansible; of a record with more, the rest are left out. */
@@ -52,6 +53,8 @@ export function hostVariables(
     ['ansible_port', port],
     ['ansible_user', username],
   ]
+  const kind = labels && kindOf(labels)
+  if (kind !== undefined && isOtherConnection(kind)) variables.push(['ansible_connection', kind])
   const jump = writtenJump(record, find)
   if (typeof jump === 'object') variables.push(['ansible_ssh_common_args', `-J '${jump.word}'`])
   if (hasHops(record) || isShared(record)) {
@@ -62,6 +65,12 @@ export function hostVariables(
   const key = labelOf(labels, KEY_LABEL)
   if (key !== undefined) variables.push(['ansible_ssh_private_key_file', key])
   return [...variables, ...variablesOf(labels)]
+}
+
+/** Whether an inventory is for a record: one of ssh, of a connection that Ansible knows, or of no kind that is said. */
+export function isForAnsible({ labels }: Configuration): boolean {
+  const kind = kindOf(labels) ?? 'ssh'
+  return kind === 'ssh' || isOtherConnection(kind)
 }
 
 /** Why no inventory can have a record, to complete "The record …"; undefined if one can. */

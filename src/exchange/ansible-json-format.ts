@@ -4,6 +4,7 @@ import {
   GroupMembers,
   hostVariables,
   type InventoryBook,
+  isForAnsible,
   isTemplate,
   noBook,
   obstacleOfHost,
@@ -25,8 +26,8 @@ function formOf(book: InventoryBook): ExportFormat {
   return {
     mediaType: 'application/json',
     fileName: 'inventory.json',
-    kind: 'ssh',
     addressOf: addressOfHost,
+    isMeant: isForAnsible,
     start: '{"_meta":{"hostvars":{',
     between: ',',
     end: '}}',

@@ -20,14 +20,6 @@ const LISTED_MAX = 20
 const NAME_CHARACTERS_MAX = 255
 const HOSTS_A_PAUSE = 100
 
-/** Without these, a record may lead another way than Ansible goes; a warning names them first. */
-const ways = new Set([
-  'ansible_ssh_common_args',
-  'ansible_ssh_args',
-  'ansible_ssh_extra_args',
-  'ansible_connection',
-])
-
 /**
  * Reads the JSON that `ansible-inventory --list` prints: a record a host.
  *
@@ -62,7 +54,7 @@ class AnsibleReader implements RowReader, JsonParts {
   }
 
   get warnings(): readonly ImportWarning[] {
-    const counts = [...this.#leftOut].sort(([a], [b]) => Number(ways.has(b)) - Number(ways.has(a)))
+    const counts = [...this.#leftOut]
     const rest = counts.slice(LISTED_MAX).reduce((sum, [, count]) => sum + count, this.#leftOutMore)
     const listed = counts.slice(0, LISTED_MAX).map(([name, count]) => `${name} of ${counted(count, 'host')}`)
     const variables = [...listed, ...(rest > 0 ? [`${rest} more`] : [])]

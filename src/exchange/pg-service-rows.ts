@@ -124,12 +124,15 @@ function leftOutText(key: string): string {
 function rowOf({ line, name, values }: Section, { defaults, spell }: ImportOptions): Row {
   // To libpq, an empty value is as good as none.
   const textOf = (setting: Setting) => values.get(setting)?.text || undefined
+  // What the file does not say stays as it is.
+  const labelOf = (key: string, setting: Setting): LabelsPatch =>
+    values.has(setting) ? { [key]: textOf(setting) ?? null } : {}
   const host = textOf('host')
   const mode = values.get('sslmode')
   const username = textOf('user') ?? new Map(defaults).get('username')
   const labelsPatch: LabelsPatch = {
-    'pg.dbname': textOf('dbname') ?? null,
-    'pg.sslmode': mode?.text ?? null,
+    ...labelOf('pg.dbname', 'dbname'),
+    ...labelOf('pg.sslmode', 'sslmode'),
   }
   const faults: RowFault[] = []
   const addFault = (field: string, detail: string, at: Setting) =>

@@ -20,7 +20,7 @@ interface ReadHost {
   readonly fault?: undefined
   readonly fields: Record<string, unknown>
   readonly labelsPatch: LabelsPatch
-  /** One for each label whose value does not fit; it is null in `labelsPatch`. */
+  /** One for each label whose value does not fit; it is not in `labelsPatch`. */
   readonly labelFaults: readonly SshHostFault[]
 }
 
@@ -50,14 +50,15 @@ export function readSshHost(name: string, textOf: (lower: string) => string | un
   // ssh takes a port with zeros before it.
   const port = text === undefined ? DEFAULT_PORT : parseDigits(text.replace(/^0+(?=\d)/, ''))
   const labelFaults: SshHostFault[] = []
-  const labelsPatch: { [key: string]: LabelsPatch[string] } = {}
+  const labelsPatch: Record<string, string> = {}
   for (const { key, keyword, lower, fromFile, fault } of labels) {
     const written = textOf(lower)
-    const value = written === undefined ? undefined : (fromFile?.(written) ?? written)
-    const detail = value === undefined ? undefined : fault(value)
-    if (detail !== undefined) labelFaults.push({ field: keyword, detail })
-    // Without the line, ssh would not use what the label says.
-    labelsPatch[key] = detail === undefined ? (value ?? null) : null
+    // What the file does not say stays as it is.
+    if (written === undefined) continue
+    const value = fromFile?.(written) ?? written
+    const detail = fault(value)
+    if (detail === undefined) labelsPatch[key] = value
+    else labelFaults.push({ field: keyword, detail })
   }
   return { fields: { name, hostname, port, username }, labelFaults, labelsPatch }
 }

@@ -2,7 +2,7 @@ import { InvalidInputError } from '../errors.ts'
 import { IMPORT_ROWS_MAX } from '../limits.ts'
 import { type LongWork, runAtOnce } from '../scheduler.ts'
 import type { ImportedConfiguration } from '../store/configuration.ts'
-import type { LabelsPatch } from '../store/labels.ts'
+import { countLabels, type LabelsPatch } from '../store/labels.ts'
 import { parseRow } from './parsed-row.ts'
 import { type Alias, bytesOf } from './ssh-condition.ts'
 import type {
@@ -195,7 +195,7 @@ class Collected {
 
 function areSame(one: LabelsPatch, other: LabelsPatch): boolean {
   for (const key in other) if (one[key] !== other[key]) return false
-  return true
+  return countLabels(one) === countLabels(other)
 }
 
 /** The keyword that a field or a label of a record comes from, in small letters. */

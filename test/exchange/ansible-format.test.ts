@@ -33,6 +33,19 @@ describe('a record in an inventory', () => {
     )
   })
 
+  it('has a kind that is a connection of Ansible, as Ansible calls it; other kinds are not meant', () => {
+    const { labelled } = ansibleFormat
+    assert.ok(typeof labelled === 'function')
+    const form = labelled({ find: () => undefined, keeps: () => true })
+    const kinds = ['winrm', 'network_cli', 'local', 'community.docker.docker_api', 'ssh', 'postgres', 'http']
+    const lines = kinds.map((kind) => {
+      const one = record('a', { labels: { kind } })
+      return form.isMeant?.(one) ? (/ansible_connection: .*/.exec(form.encode(one))?.[0] ?? '') : undefined
+    })
+    const connections = kinds.slice(0, 4).map((kind) => `ansible_connection: "${kind}"`)
+    assert.deepEqual(lines, [...connections, '', undefined, undefined])
+  })
+
   it('marks a long key as a key', () => {
     assert.match(ansibleFormat.encode(record('"'.repeat(499))), /^ {4}"[^\n]+":\n {6}ansible_host/)
     assert.match(ansibleFormat.encode(record('"'.repeat(500))), /^ {4}\? "[^\n]+"\n {4}:\n {6}ansible_host/)

@@ -44,11 +44,11 @@ describe('an inventory that ansible-inventory has read', { skip: missing('ansibl
     })
     const jump = 'jump@192.0.2.1:2222'
     assert.deepEqual(shown.sort(), [
-      'arr.homelab 192.0.2.12 2222 aria docker-hosts,homelab,media - -',
-      'port.example port.example 2200 ubuntu odd - ~/.ssh/k',
-      'proxy.homelab 192.0.2.10 22 ubuntu docker-hosts,homelab - -',
+      'arr.homelab 192.0.2.12 2222 aria docker-hosts,homelab,media',
+      'port.example port.example 2200 ubuntu odd ~/.ssh/k',
+      'proxy.homelab 192.0.2.10 22 ubuntu docker-hosts,homelab',
       ...['01', '02', '03'].map(
-        (i) => `web${i}.example web${i}.example 22 ubuntu docker-hosts,external ${jump} -`,
+        (i) => `web${i}.example web${i}.example 22 ubuntu docker-hosts,external ${jump}`,
       ),
     ])
     assert.deepEqual(warnings, [
@@ -60,6 +60,7 @@ describe('an inventory that ansible-inventory has read', { skip: missing('ansibl
     const records = recordsOf([
       ...meaningfulRecords.map(({ id: _, ...fields }) => fields),
       draft('in1', { labels: { group: 'web,eu-west', env: 'prod' } }),
+      draft('in3', { port: 5985, labels: { kind: 'winrm', group: 'win' } }),
       draft('in2', { labels: { group: 'web', role: '{{ x }}' } }),
     ])
     const { text, names } = await exported('ansible', records)

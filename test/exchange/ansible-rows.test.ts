@@ -6,7 +6,6 @@ import { ImportReader } from '../../src/exchange/import-reader.ts'
 import { draftsOf, read } from './read-text.ts'
 
 const asLabels: ImportOptions = { ...noImportOptions, extra: 'labels' }
-const noJump = { 'ssh.proxyjump': null, 'ssh.identityfile': null }
 const user = { ansible_user: 'ops' }
 
 function inventory(hostvars: object, groups: object = {}): string {
@@ -23,7 +22,7 @@ describe('what ansible-inventory --list prints', () => {
   it('becomes a record a host, with the defaults of ssh, and with ports and users as numbers or texts', () => {
     const text = inventory({
       full: { ansible_host: '192.0.2.1', ansible_port: 2222, ansible_user: 'ops' },
-      texts: { ansible_host: '::1', ansible_port: '23', ansible_user: 1000 },
+      texts: { ansible_host: '::1', ansible_port: '0023', ansible_user: 1000 },
       bare: { ansible_user: 'u', ansible_host: null },
       old: { ansible_host: 'a', ansible_ssh_host: 'b', ansible_ssh_port: 24, ...user, ansible_port: 25 },
       plain: { ansible_user: { __ansible_unsafe: '{{ x }}' } },
@@ -35,7 +34,7 @@ describe('what ansible-inventory --list prints', () => {
       draft.username,
       draft.labelsPatch,
     ])
-    const none = { group: null, ...noJump }
+    const none = { group: null }
     assert.deepEqual(found, [
       ['full', '192.0.2.1', 2222, 'ops', none],
       ['texts', '::1', 23, '1000', none],
@@ -70,39 +69,138 @@ describe('what ansible-inventory --list prints', () => {
     })
   })
 
-  it('has the jump and the key of a host as labels, if Ansible uses nothing else of them', () => {
+  it('has the jump of a host as a label, however Ansible has it, and names the other arguments', () => {
     const jumps = {
       "-J 'ops@[2001:db8::1]:22,b'": 'ops@[2001:db8::1]:22,b',
       '-J bastion': 'bastion',
       '-Jbastion': 'bastion',
+      '-qJ bastion': 'bastion',
+      '-J ssh://ops@bastion:2200': 'ops@bastion:2200',
+      '-J none': 'none',
       '-o ProxyJump=bastion': 'bastion',
+      '-oProxyJump=bastion': 'bastion',
       '-o ProxyJump="bastion"': 'bastion',
-      '-o ProxyCommand="ssh -W %h:%p bastion"': null,
-      '-J bastion -o X=y': null,
-      '-J {{ jump }}': null,
-      "-J 'a b'": null,
+      '-o "ProxyJump bastion"': 'bastion',
+      '-o ProxyCommand="ssh -W %h:%p bastion"': 'bastion',
+      "-o ProxyCommand='ssh -q -W [%h]:%p -p 2200 ops@bastion'": 'ops@bastion:2200',
+      '-o \'ProxyCommand="ssh" bastion -qW %h:%p -l ops\'': 'ops@bastion',
+      '-o ProxyCommand=ssh\\ -W\\ %h:%p\\ 2001:db8::1': '[2001:db8::1]',
+      '-o StrictHostKeyChecking=no -C -J bastion -o ServerAliveInterval=5': 'bastion',
+      '-J bastion -o ProxyCommand="nc %h %p"': 'bastion',
+      '-C -o ForwardAgent=yes': undefined,
+      ' ': null,
     }
-    const hosts = Object.keys(jumps).map((args, i) => [
-      `h${i}`,
-      { ...user, ansible_ssh_common_args: args, ansible_ssh_private_key_file: '~/.ssh/a b' },
-    ])
+    const hosts = Object.keys(jumps).map((args, i) => [`h${i}`, { ...user, ansible_ssh_common_args: args }])
     const { drafts, warnings } = read('ansible', inventory(Object.fromEntries(hosts)))
     assert.deepEqual(
-      drafts.map(({ labelsPatch }) => [labelsPatch?.['ssh.proxyjump'], labelsPatch?.['ssh.identityfile']]),
-      Object.values(jumps).map((jump) => [jump, '~/.ssh/a b']),
+      drafts.map(({ labelsPatch = {} }) => labelsPatch),
+      Object.values(jumps).map((jump) => ({
+        group: null,
+        ...(jump === undefined ? {} : { 'ssh.proxyjump': jump }),
+      })),
     )
-    assert.deepEqual(warnings, [{ detail: 'variables were left out: ansible_ssh_common_args of 4 hosts' }])
+    const named = '-q of 1 host,StrictHostKeyChecking of 1 host,-C of 2 hosts,ServerAliveInterval of 1 host'
+    const all = `${named},ProxyCommand of 1 host,ForwardAgent of 1 host`.split(',')
+    const listed = all.map((each) => each.replace(' of', ' in ansible_ssh_common_args of'))
+    assert.deepEqual(warnings, [
+      { detail: `variables were left out: ${listed.slice(0, -1).join(', ')} and ${listed.at(-1)}` },
+    ])
   })
 
-  it('has no key that is a template, or that ssh would expand', () => {
-    for (const path of ['{{ key }}', '%d/key', '']) {
+  it('takes the arguments of a host from all variables that Ansible gives to ssh, the first way of them', () => {
+    const text = inventory({
+      a: { ...user, ansible_ssh_common_args: '', ansible_ssh_extra_args: '-J late' },
+      b: {
+        ...user,
+        ansible_ssh_args: '-C',
+        ansible_ssh_common_args: '-J one',
+        ansible_ssh_extra_args: '-J two',
+      },
+      c: { ...user, ansible_ssh_args: '' },
+    })
+    const { drafts, warnings } = read('ansible', text)
+    assert.deepEqual(
+      drafts.map(({ labelsPatch }) => labelsPatch?.['ssh.proxyjump']),
+      ['late', 'one', undefined],
+    )
+    assert.match(warnings[0]?.detail ?? '', /-C in ansible_ssh_args .* second way in ansible_ssh_extra_args/)
+  })
+
+  const odd = {
+    '-o ProxyCommand="nc -x proxy %h %p"':
+      'has a ProxyCommand that names a program; ProxyJump, or exactly ssh -W %h:%p HOST, can be kept',
+    '-o ProxyCommand="ssh -i ~/.ssh/jump -W %h:%p bastion"':
+      'has a ProxyCommand that names a program; ProxyJump, or exactly ssh -W %h:%p HOST, can be kept',
+    '-o ProxyCommand="ssh -W other:22 bastion"':
+      'has a ProxyCommand that names a program; ProxyJump, or exactly ssh -W %h:%p HOST, can be kept',
+    '-J {{jump}}':
+      'is a template, "-J {{jump}}", which Ansible fills in only when it connects; write the value as ansible_ssh_common_args',
+    "-J 'a b'": 'has a ProxyJump that is not [USER@]HOST[:PORT], or several with commas between them',
+    "-J 'a": 'has a quote without an end',
+    '-J': 'ends with -J, which needs a value',
+    '-F other': 'has -F, which may lead elsewhere',
+    '-o HostName=x': 'has HostName, which may lead elsewhere',
+    '-o x': 'has "x", which may lead elsewhere',
+    bastion: 'has "bastion", which is no option of ssh',
+    '--jump': 'has "--jump", which is no option of ssh',
+    '-Z': 'has -Z, which is no option of ssh',
+  }
+  for (const [args, detail] of Object.entries(odd)) {
+    it(`is a fault with ${args}: without it a record would lead elsewhere`, () => {
+      const { faults } = read(
+        'ansible',
+        inventory({
+          a: { ...user, ansible_ssh_common_args: args },
+          b: { ...user, ansible_ssh_common_args: args },
+        }),
+      )
+      assert.deepEqual(faults, [{ name: 'a', field: 'ansible_ssh_common_args', detail, more: 1 }])
+    })
+  }
+
+  it('leaves the key of a record as it is, unless it names one, or an empty one', () => {
+    const keys = {
+      '~/.ssh/a b': '~/.ssh/a b',
+      '': null,
+      '{{ key }}': undefined,
+      '%d/key': undefined,
+      [`~/${'x'.repeat(254)}`]: undefined,
+    }
+    for (const [path, key] of Object.entries(keys)) {
       const { drafts, warnings } = read(
         'ansible',
         inventory({ a: { ...user, ansible_private_key_file: path } }),
       )
-      assert.equal(drafts[0]?.labelsPatch?.['ssh.identityfile'], null)
-      assert.match(warnings[0]?.detail ?? '', /ansible_private_key_file of 1 host$/)
+      const patch = drafts[0]?.labelsPatch ?? {}
+      assert.deepEqual(patch, { group: null, ...(key === undefined ? {} : { 'ssh.identityfile': key }) })
+      if (key === undefined) assert.match(warnings[0]?.detail ?? '', /ansible_private_key_file of 1 host$/)
+      else assert.deepEqual(warnings, [])
     }
+  })
+
+  it('has a connection other than ssh as the kind, with the port of that connection', () => {
+    const text = inventory({
+      a: { ...user, ansible_connection: 'winrm' },
+      b: { ...user, ansible_connection: 'ansible.netcommon.netconf' },
+      c: { ...user, ansible_connection: 'network_cli', ansible_port: 2222 },
+      d: { ...user, ansible_connection: 'ssh' },
+      e: { ...user, ansible_connection: 'smart' },
+      f: { ...user, ansible_connection: null },
+    })
+    assert.deepEqual(
+      draftsOf('ansible', text).map(({ port, labelsPatch }) => [port, labelsPatch?.kind]),
+      [
+        [5986, 'winrm'],
+        [830, 'ansible.netcommon.netconf'],
+        [2222, 'network_cli'],
+        [22, null],
+        [22, null],
+        [22, undefined],
+      ],
+    )
+    assert.deepEqual(faultsOf(inventory({ a: { ...user, ansible_connection: '{{ c }}' } })), [
+      'a ansible_connection is a template, "{{ c }}", which Ansible fills in only when it connects; write the value as ansible_connection',
+    ])
   })
 
   it('counts other variables, or makes labels of plain texts and numbers, but of no secret', () => {
@@ -138,11 +236,10 @@ describe('what ansible-inventory --list prints', () => {
           'rack-no': '4',
           rate: '1.5',
           raw: '{{ x }}',
-          ansible_connection: 'local',
           group: null,
-          ...noJump,
+          kind: 'local',
         },
-        { env: 'test', ansible_connection: 'ssh', group: null, ...noJump },
+        { env: 'test', group: null, kind: null },
       ],
     )
     const left =
@@ -152,11 +249,8 @@ describe('what ansible-inventory --list prints', () => {
       { detail: `variables were left out: ${named.slice(0, -1).join(', ')} and ${named.at(-1)}` },
     ])
     const { drafts, warnings } = read('ansible', text)
-    assert.deepEqual(drafts[0]?.labelsPatch, { group: null, ...noJump })
-    assert.match(
-      warnings[0]?.detail ?? '',
-      /^variables were left out: ansible_connection of 2 hosts, env of 2 /,
-    )
+    assert.deepEqual(drafts[0]?.labelsPatch, { group: null, kind: 'local' })
+    assert.match(warnings[0]?.detail ?? '', /^variables were left out: env of 2 hosts, /)
     assert.ok(!JSON.stringify([kept.warnings, warnings]).includes('hunter2'))
   })
 

@@ -27,7 +27,11 @@ function importedAs(format: string, record: Configuration, text: string, book: B
   const keys = labelKeys[format]
   if (keys === undefined) return labels === undefined ? fields : { ...fields, labels }
   const textOf = (key: string) => (key === 'ssh.proxyjump' ? jumpInFile(record, book) : labelOf(labels, key))
-  const labelsPatch = Object.fromEntries(keys.map((key) => [key, textOf(key) ?? null]))
+  const set = keys.flatMap((key) => {
+    const text = textOf(key)
+    return text === undefined ? [] : [[key, text] as const]
+  })
+  const labelsPatch = Object.fromEntries(set)
   return { ...fields, hostname: bare(fields.hostname), labelsPatch }
 }
 

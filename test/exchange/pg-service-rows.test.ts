@@ -5,8 +5,6 @@ import { asFlags, type ImportOptions, noImportOptions } from '../../src/exchange
 import { IMPORT_ROW_CHARACTERS_MAX } from '../../src/limits.ts'
 import { draftsOf, faultsOf, read } from './read-text.ts'
 
-const none = { 'pg.dbname': null, 'pg.sslmode': null }
-
 describe('a service file of libpq', () => {
   it('becomes a record a section, with comments, blank lines and white space as libpq reads them', () => {
     const text =
@@ -20,7 +18,7 @@ describe('a service file of libpq', () => {
         username: 'a#b "c"=\\d',
         labelsPatch: { 'pg.dbname': ' lead', 'pg.sslmode': 'verify-full' },
       },
-      { name: 'b', hostname: '::1', port: 5432, username: 'u', labelsPatch: none },
+      { name: 'b', hostname: '::1', port: 5432, username: 'u', labelsPatch: { 'pg.dbname': null } },
     ])
   })
 

@@ -3,12 +3,11 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { asFlags, type ImportOptions, noImportOptions } from '../../src/exchange/import-options.ts'
 import { ImportReader } from '../../src/exchange/import-reader.ts'
-import { sshLabels } from '../../src/exchange/ssh-labels.ts'
 import { IMPORT_ROW_CHARACTERS_MAX } from '../../src/limits.ts'
 import { draftsOf, faultsOf, read } from './read-text.ts'
 
-/** A section without a keyword removes its label, and no others. */
-const labelsPatch = Object.fromEntries(sshLabels.map(({ key }) => [key, null]))
+/** What a section does not say, an import leaves as it is. */
+const labelsPatch = {}
 
 const WINDOWS_PATH = 'holds a backslash or begins with "//", which Windows may take for another host'
 
