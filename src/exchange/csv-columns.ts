@@ -38,7 +38,10 @@ export function countKnown(header: readonly string[], { map }: ImportOptions): n
 /** What becomes of each column of a CSV file. */
 export class CsvColumns {
   readonly faults: FaultyRow[] = []
-  readonly warnings: ImportWarning[] = []
+  readonly #warnings: ImportWarning[] = []
+  /** Line breaks in cells of labels, and the first row that has one. */
+  #breaks = 0
+  #firstBroken = 1
   readonly #header: readonly string[]
   readonly #line: number
   readonly #options: ImportOptions
@@ -75,7 +78,10 @@ export class CsvColumns {
       )
     else this.#takeOthers()
     for (const at of this.#secrets)
-      this.warnings.push({ line, detail: `column ${shown(header[at])} was left out: its name says a secret` })
+      this.#warnings.push({
+        line,
+        detail: `column ${shown(header[at])} was left out: its name says a secret`,
+      })
     const at = new Map(this.#becomes.map((becomes, i) => [becomes, i]))
     this.#fields = recordFields.flatMap((field) =>
       at.has(field.name) || this.#defaults.has(field.name) ? [{ field, at: at.get(field.name) }] : [],
@@ -84,6 +90,12 @@ export class CsvColumns {
     this.#labels = this.#becomes.flatMap((becomes, i) =>
       becomes?.startsWith(LABEL) ? [[becomes.slice(LABEL.length), i] as const] : [],
     )
+  }
+
+  get warnings(): readonly ImportWarning[] {
+    if (this.#breaks === 0) return this.#warnings
+    const detail = `${counted(this.#breaks, 'line break')} within labels became ${this.#breaks === 1 ? 'a blank' : 'blanks'}`
+    return [...this.#warnings, { line: this.#firstBroken, detail }]
   }
 
   get columns(): readonly ReadColumn[] {
@@ -121,10 +133,10 @@ export class CsvColumns {
     }
     if (this.#labelsAt === -1 && this.#labels.length === 0) return { line, fields }
     const patch: { [key: string]: string | null } = {}
-    for (const [key, at] of this.#labels) patch[key] = values[at] || null
+    for (const [key, at] of this.#labels) patch[key] = this.#inOneLine(line, values[at] ?? '') || null
     if (this.#labelsAt === -1) return { line, fields, labelsPatch: patch }
     let detail: string | undefined
-    const labels = parseLabelCell(values[this.#labelsAt] ?? '', (found) => {
+    const labels = parseLabelCell(this.#inOneLine(line, values[this.#labelsAt] ?? ''), (found) => {
       detail ??= found
     })
     if (detail !== undefined) return { line, fault: { field: 'labels', detail, ...namedBy(fields) } }
@@ -132,6 +144,16 @@ export class CsvColumns {
     const set = [...others, ...Object.entries(patch)]
     fields.labels = Object.fromEntries(set.filter(([, value]) => value !== null))
     return { line, fields }
+  }
+
+  /** The text of a label, which has no line breaks. */
+  #inOneLine(line: number, text: string): string {
+    if (!/[\r\n]/.test(text)) return text
+    if (this.#breaks === 0) this.#firstBroken = line
+    return text.replace(/\r\n|[\r\n]/g, () => {
+      this.#breaks += 1
+      return ' '
+    })
   }
 
   #takeMapped() {

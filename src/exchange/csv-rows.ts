@@ -298,7 +298,8 @@ class CsvRecords {
   }
 
   #endField() {
-    this.#fields.push(this.#field)
+    // What people type into sheets ends in blanks that nobody sees, no-break spaces among them.
+    this.#fields.push(this.#field.trim())
     this.#field = ''
     this.#state = 'start'
   }

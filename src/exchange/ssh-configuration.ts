@@ -3,8 +3,9 @@ import { IMPORT_ROW_CHARACTERS_MAX } from '../limits.ts'
 import { LeftOutLines } from './left-out.ts'
 import type { ImportWarning } from './row.ts'
 import { Condition, isPattern, parseCriteria } from './ssh-condition.ts'
+import { isForward, isKeptForward, judgeForward } from './ssh-forward.ts'
 import { isKept } from './ssh-host.ts'
-import { isForward, isKeptForward, leftOutText, lowerKeyword, refusalOfKeyword } from './ssh-keywords.ts'
+import { leftOutText, lowerKeyword, refusalOfKeyword } from './ssh-keywords.ts'
 
 /** Lines and words of an SSH configuration, which are in memory at once; comments do not count. */
 const SSH_CONFIG_WORDS_MAX = 4_000_000
@@ -191,19 +192,19 @@ export class SshConfiguration {
     const leftOut = leftOutText(lower, written)
     if (leftOut !== undefined) return this.leaveOut(location, leftOut)
     if (!isKept(lower)) return this.fault(location, refusalOfKeyword(lower), written)
-    if (isForward(lower)) {
-      const text = words.join(' ')
-      if (isKeptForward(lower, text)) this.#add(condition, { keyword: lower, text, location })
-      else
-        this.leaveOut(
-          location,
-          `${written} was left out: it is not from a port of this machine alone to a host and port`,
-        )
-      return
-    }
+    if (isForward(lower)) return this.#takeForward(condition, location, written, words)
     const [text, ...others] = words
     if (text === undefined || others.length > 0) return this.fault(location, 'must have one value', written)
     this.#add(condition, { keyword: lower, text, location })
+  }
+
+  #takeForward(condition: Condition, location: SourceLocation, written: string, words: readonly string[]) {
+    const lower = written.toLowerCase()
+    const text = words.join(' ')
+    if (isKeptForward(lower, text)) return this.#add(condition, { keyword: lower, text, location })
+    const found = judgeForward(lower, words)
+    if ('fault' in found) this.fault(location, found.fault, written)
+    else this.leaveOut(location, `${written} was left out: ${found.reason}`)
   }
 
   /** @param kind The whole warning. */

@@ -1,5 +1,5 @@
-import { PORT_MAX } from '../limits.ts'
 import { eitherOf } from '../text.ts'
+import { isKeptForward } from './ssh-forward.ts'
 
 /** A keyword of ssh_config(5) that a record keeps as a label: it runs nothing, hands out no secret, and weakens no check. */
 interface KeptKeyword {
@@ -8,13 +8,6 @@ interface KeptKeyword {
   readonly fromFile: (value: string) => string
   /** Why no file may have the value, to complete "a value that …". */
   fault(value: string): string | undefined
-}
-
-const NEAR = '(?:(?:localhost|127(?:\\.\\d{1,3}){3}|\\[::1\\]):)?(\\d{1,5})'
-/** Keywords that may be given several times: forwards from a port of this machine alone. */
-const forwards: Readonly<Record<string, RegExp>> = {
-  localforward: new RegExp(`^${NEAR} (?:\\w[\\w.-]*|\\[[\\da-f:.]+\\]):(\\d{1,5})$`, 'i'),
-  dynamicforward: new RegExp(`^${NEAR}$`, 'i'),
 }
 
 const yesOrNo = ['yes', 'no']
@@ -134,17 +127,6 @@ export function refusalOfKeyword(lower: string): string {
   if (programs.has(lower)) return 'cannot be kept: it names a program that ssh needs to connect'
   if (ways.has(lower)) return 'cannot be kept: it chooses the way to a host, or what runs there'
   return 'is not a keyword of ssh that connbook knows'
-}
-
-/** Whether all values of a keyword count, and not only the first. */
-export function isForward(lower: string): boolean {
-  return Object.hasOwn(forwards, lower)
-}
-
-/** Whether a record can keep a forward: from a port of this machine alone, to a host and a port. */
-export function isKeptForward(lower: string, value: string): boolean {
-  const [, ...ports] = forwards[lower]?.exec(value) ?? []
-  return ports.length > 0 && ports.every((port) => Number(port) >= 1 && Number(port) <= PORT_MAX)
 }
 
 function withWords(keywords: string, words: string) {

@@ -1,6 +1,7 @@
 import { isPlainHop, JUMP_LABEL, KEY_LABEL, NOT_HOPS } from './hops.ts'
+import { isForward } from './ssh-forward.ts'
 import { faultOfKeyPath } from './ssh-key-path.ts'
-import { isForward, keptKeywords } from './ssh-keywords.ts'
+import { keptKeywords } from './ssh-keywords.ts'
 
 /** A label that stands for a keyword of ssh_config(5). */
 interface SshLabel {

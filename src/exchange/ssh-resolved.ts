@@ -13,8 +13,8 @@ import type {
   SshConfiguration,
   Value,
 } from './ssh-configuration.ts'
+import { isForward } from './ssh-forward.ts'
 import { expandHostname, readSshHost, type SshHostFault } from './ssh-host.ts'
-import { isForward } from './ssh-keywords.ts'
 
 /** Characters compared to find what applies to the hosts of an SSH configuration: a second or two. */
 const SSH_MATCH_STEPS_MAX = 100_000_000

@@ -1,6 +1,6 @@
 import { shownModifications } from '../audit/shown-changes.ts'
 import { recordMemoryMax } from '../budget.ts'
-import { InvalidInputError } from '../errors.ts'
+import { type Fault, InvalidInputError } from '../errors.ts'
 import {
   extraColumns,
   inQuery,
@@ -249,7 +249,7 @@ async function readRecords(
   const found = await scheduler.run(callerKey(request), begin().finish(), request.signal)
   const { faults, faultCount, read } = found
   if (faultCount === 0) return found
-  const advice = isOneLine ? adviseOnOneLine(formatOf(request, given)) : ''
+  const advice = isOneLine ? adviseOnOneLine(formatOf(request, given), faults) : ''
   const listedCount = countFaults(faults)
   const listed = faultCount > listedCount ? `, of which ${listedCount} are listed` : ''
   throw new Problem(
@@ -280,9 +280,13 @@ function formatOf(request: Request, given: ImportFormatName | undefined): Import
   return format
 }
 
-/** `curl -d` leaves the line ends out, and so joins all lines. */
-function adviseOnOneLine(format: ImportFormatName): string {
-  return format === 'json' ? '' : '; the body is one line: with curl, send a file with --data-binary, not -d'
+/** `curl -d` leaves the line ends out, and so joins all lines; JSON needs none, and lines of JSON stay sound objects. */
+function adviseOnOneLine(format: ImportFormatName, faults: readonly Fault[]): string {
+  const isJson = format === 'json' || format === 'ansible'
+  const isBroken = format !== 'jsonl' || faults.some(({ field }) => field === 'row')
+  return isJson || !isBroken
+    ? ''
+    : '; the body is one line: with curl, send a file with --data-binary, not -d'
 }
 
 /** Reply to a dry run, with the first names of each kind. */

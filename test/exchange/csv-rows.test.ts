@@ -2,6 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { csvFormat } from '../../src/exchange/csv-rows.ts'
+import { type ImportOptions, noImportOptions } from '../../src/exchange/import-options.ts'
 import { IMPORT_ROW_CHARACTERS_MAX } from '../../src/limits.ts'
 import { Configuration } from '../../src/store/configuration.ts'
 import { draft } from '../support/store.ts'
@@ -18,6 +19,34 @@ describe('a CSV import', () => {
     for (const end of ['\r\n', '\n', '\r'])
       for (const last of ['', end, end + end])
         assert.deepEqual(draftsOf('csv', rows.join(end) + last), wanted, JSON.stringify(end + last))
+  })
+
+  it('takes cells without the white space around them, no-break spaces too, and rows of nothing else as empty', () => {
+    const text = `name ,\u00a0hostname,port,username\r\n"test-web01 ",\u00a0h\u3000,\t22, ops\r\n , ,\u00a0,\r\n`
+    const { drafts, faults, warnings, read: form } = read('csv', text)
+    assert.deepEqual(
+      [faults, drafts],
+      [[], [draft('test-web01', { hostname: 'h', port: 22, username: 'ops' })]],
+    )
+    assert.deepEqual(warnings, [{ line: 3, detail: 'left out 1 empty row' }])
+    assert.deepEqual(form.columns?.[1], { column: 'hostname', becomes: 'hostname' })
+    assert.deepEqual(faultsOf('csv', `${HEADER}\nweb,h,22,u\nweb ,h,22,u\n`), [
+      '3 name is the same as on line 2',
+    ])
+  })
+
+  it('has one blank for a line break within a label, and counts them in one warning', () => {
+    const options: ImportOptions = { ...noImportOptions, extra: 'labels' }
+    const text = `${HEADER},note,labels\na,h,22,u,"one\r\ntwo\nthree","env=x\ny"\nb,h,22,u,"\nz\n",\n`
+    const { drafts, faults, warnings } = read('csv', text, 7, 100, undefined, options)
+    assert.deepEqual(
+      [faults, drafts.map(({ labels }) => labels)],
+      [[], [{ env: 'x y', note: 'one two three' }, { note: 'z' }]],
+    )
+    assert.deepEqual(warnings, [{ line: 2, detail: '3 line breaks within labels became blanks' }])
+    assert.deepEqual(faultsOf('csv', `${HEADER}\na,"h\ni",22,u\n`), [
+      '2 hostname must not hold control characters',
+    ])
   })
 
   it('names every faulty row with its line, and continues after it', () => {

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { InvalidInputError } from '../../src/errors.ts'
 import { importFormatNames } from '../../src/exchange/import-reader.ts'
+import { encodeLabelCell } from '../../src/exchange/label-cell.ts'
 import { sshLabels } from '../../src/exchange/ssh-labels.ts'
 import type { Configuration } from '../../src/store/configuration.ts'
 import { labelOf } from '../../src/store/labels.ts'
@@ -35,6 +36,11 @@ function importedAs(format: string, record: Configuration, text: string, book: B
   return { ...fields, hostname: bare(fields.hostname), labelsPatch }
 }
 
+/** Cells lose white space at their ends. */
+function hasTrimmedCells({ name, hostname, username, labels }: Configuration): boolean {
+  return [name, hostname, username, encodeLabelCell(labels)].every((text) => text.trim() === text)
+}
+
 describe('an exported file', () => {
   for (const format of ['json', 'jsonl', 'csv', 'ssh-config', 'pg-service'] as const) {
     it(`is read back unchanged from ${format}, in pieces of any length`, async (t) => {
@@ -44,10 +50,11 @@ describe('an exported file', () => {
         t,
         input,
         async ([records, pieceBytes]) => {
-          const { text, names } = await exported(format, records)
-          const wanted = records
+          const kept = format === 'csv' ? records.filter(hasTrimmedCells) : records
+          const { text, names } = await exported(format, kept)
+          const wanted = kept
             .filter(({ name }) => names.includes(name))
-            .map((record) => importedAs(format, record, text, { records, names }))
+            .map((record) => importedAs(format, record, text, { records: kept, names }))
           // Without a record both of these are invalid.
           if (!['ssh-config', 'jsonl', 'pg-service'].includes(format) || wanted.length > 0)
             assert.deepEqual(draftsOf(format, text, pieceBytes), wanted)

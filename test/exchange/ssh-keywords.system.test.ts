@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { sshCommandTo } from '../../src/exchange/ssh-command.ts'
 import { keptKeywords } from '../../src/exchange/ssh-keywords.ts'
-import { Configuration } from '../../src/store/configuration.ts'
+import { Configuration, type ImportedConfiguration } from '../../src/store/configuration.ts'
 import { missing } from '../support/debian.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { draftsOf } from './read-text.ts'
+import { draftsOf, read } from './read-text.ts'
 import { exported } from './records.ts'
 import { run } from './tools.ts'
 
@@ -41,12 +41,57 @@ async function meaning(args: readonly string[]): Promise<string[]> {
   return stdout.split('\n').filter((line) => keywords.includes(line.replace(/ .*/, '')))
 }
 
+function labelsIn(draft: ImportedConfiguration | undefined): number {
+  return Object.values(draft?.labelsPatch ?? {}).length
+}
+
 describe('the keywords that records keep', { skip: missing('ssh') }, () => {
   it('are all tried', () =>
     assert.deepEqual(
       keptKeywords.map(({ keyword }) => keyword),
       Object.keys(values),
     ))
+
+  it('are a fault where ssh refuses a forward, and nowhere else', async (t) => {
+    const folder = await temporaryFolder(t)
+    const ports = ['8080', '0', '65536', '70000', 'http', '-1', '']
+    const near = ['', '127.0.0.1:', '[127.0.0.1]:', '[::1]:', '::1:', '*:', ':', 'bad host:', '[x:']
+    const targets = [
+      'db:5432',
+      '[db]:443',
+      '[2001:db8::1]:80',
+      'db',
+      'db:0',
+      'db:70000',
+      'db:http',
+      '/run/x',
+      '',
+    ]
+    const lines = [
+      ...near.flatMap((host) => ports.map((port) => `DynamicForward ${host}${port}`)),
+      ...near.map((host) => `LocalForward ${host}8080 db:5432`),
+      ...ports.map((port) => `LocalForward ${port} db:5432`),
+      ...targets.map((target) => `LocalForward [::1]:8080 ${target}`),
+      ...['LocalForward /run/a db:1', 'LocalForward /run/a /run/b', 'DynamicForward /run/a'],
+      ...['LocalForward 1 a:1 b:2', 'LocalForward a:b:c:d e:1', 'DynamicForward 1 2', 'LocalForward 1'],
+    ]
+    const differing: string[] = []
+    for (const line of lines) {
+      const config = join(folder, 'config')
+      const text = `Host a\n  User u\n  ${line}\n`
+      await writeFile(config, text)
+      const isTaken = await meaning(['-F', config, 'a']).then(
+        () => true,
+        () => false,
+      )
+      const { faults, warnings, drafts } = read('ssh-config', text)
+      const found = { fault: faults.length, reason: warnings.length, label: labelsIn(drafts[0]) }
+      const isRight = isTaken ? found.fault === 0 && found.reason + found.label === 1 : found.fault === 1
+      if (!isRight)
+        differing.push(`${line}: ssh ${isTaken ? 'takes' : 'refuses'} it; ${JSON.stringify(found)}`)
+    }
+    assert.deepEqual(differing, [])
+  })
 
   it('mean the same to ssh after an import and an export, and on the command line', async (t) => {
     const folder = await temporaryFolder(t)

@@ -198,6 +198,8 @@ Match all
   LocalForward localhost:8081 [2001:db8::1]:80
   LocalForward *:8082 db:5432
   LocalForward 8083 /run/socket
+  LocalForward 8084 db:postgresql
+  LocalForward [127.0.0.1]:8443 [db]:443
   DynamicForward 1080
   DynamicForward 0.0.0.0:1081
   StrictHostKeyChecking no
@@ -216,18 +218,21 @@ Host *
         'ssh.dynamicforward': '1080',
         'ssh.hostkeyalias': 'web.example',
         'ssh.identitiesonly': 'yes',
-        'ssh.localforward': '8080 db:5432,localhost:8081 [2001:db8::1]:80,127.0.0.1:9090 x:1',
+        'ssh.localforward':
+          '8080 db:5432,localhost:8081 [2001:db8::1]:80,[127.0.0.1]:8443 [db]:443,127.0.0.1:9090 x:1',
         'ssh.loglevel': 'verbose',
         'ssh.pubkeyacceptedalgorithms': '+ssh-rsa',
         'ssh.requesttty': 'force',
         'ssh.serveraliveinterval': '1m',
       },
     ])
-    const wide = 'was left out: it is not from a port of this machine alone to a host and port'
+    const wide = 'was left out: it listens for other machines, too'
     assert.deepEqual(warnings, [
-      `13 LocalForward ${wide}: lines 13 and 14`,
-      `16 DynamicForward ${wide}`,
-      '17 StrictHostKeyChecking was left out; ssh then checks hosts as usual: lines 17 and 22',
+      `13 LocalForward ${wide}`,
+      '14 LocalForward was left out: it leads from or to a socket',
+      '15 LocalForward was left out: it names a port by its service',
+      `18 DynamicForward ${wide}`,
+      '19 StrictHostKeyChecking was left out; ssh then checks hosts as usual: lines 19 and 24',
     ])
   })
 
@@ -240,6 +245,8 @@ Host *
     ['ConnectionAttempts 1m', 'is not a number from 1'],
     ['HostKeyAlias a/b', 'is not a plain name'],
     ['HostKeyAlias %h', 'is not a plain name'],
+    ['LocalForward 8080', 'is not [HOST:]PORT HOST:PORT, and ssh then refuses the whole file'],
+    ['LocalForward 8080 db:70000', 'is not [HOST:]PORT HOST:PORT, and ssh then refuses the whole file'],
     ['LogLevel loud', 'is not quiet, fatal, error, info, verbose, debug, debug1, debug2 or debug3'],
     ['KnownHostsCommand /bin/x', 'cannot be kept: it names a program that ssh needs to connect'],
     ['RemoteCommand x', 'cannot be kept: it chooses the way to a host, or what runs there'],

@@ -347,6 +347,8 @@ describe('POST /v1/import', () => {
     assert.match(await detailOf(joined, 'csv'), /--data-binary, not -d$/)
     assert.match(await detailOf('{"name":"a"}{"name":"b"}', 'jsonl'), /--data-binary/)
     assert.doesNotMatch(await detailOf('[{}]', 'json'), /--data-binary/)
+    assert.doesNotMatch(await detailOf('{"name":"a"}', 'jsonl'), /--data-binary/)
+    assert.doesNotMatch(await detailOf('{"a":{"hosts":["h"]}}', 'ansible'), /--data-binary/)
     assert.doesNotMatch(await detailOf(`${HEADER}a,b\n`, 'csv'), /--data-binary/)
   })
 
