@@ -3,19 +3,22 @@ import type { Readable } from 'node:stream'
 import type { CommandContext } from '../command-line/command.ts'
 import { Progress } from '../command-line/progress.ts'
 import { InvalidInputError } from '../errors.ts'
+import { type FileFault, FoundFaults } from '../exchange/found-faults.ts'
 import type { ImportOptions } from '../exchange/import-options.ts'
 import { type ImportFormatName, ImportReader, type ReadForm } from '../exchange/import-reader.ts'
 import { flatSshConfiguration } from '../exchange/ssh-config-format.ts'
 import { type LocatedFault, type SourceLocation, SshConfiguration } from '../exchange/ssh-configuration.ts'
+import { changesWay } from '../exchange/ssh-keywords.ts'
 import { type ResolvedHost, resolveHosts } from '../exchange/ssh-resolved.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { isStandardInput, readInputBytes } from '../files/input.ts'
-import { FAULTS_MAX, IMPORT_ROWS_MAX } from '../limits.ts'
+import { FAULTS_MAX } from '../limits.ts'
 import type { ImportMode } from '../store/authorship.ts'
 import type { ImportedConfiguration } from '../store/configuration.ts'
 import { homeFolder } from '../system-account.ts'
 import { counted } from '../text.ts'
-import { describeWarning, type FileFault, ImportRefusedError, linesOf, refusal } from './import-report.ts'
+import { describeWarning, ImportRefusedError, linesOf, refusal } from './import-report.ts'
+import { callersAccount } from './remote/add.ts'
 import { fileIdOf, type SshConfigOwner, takeSshFiles } from './ssh-config-files.ts'
 
 const SYSTEM_FOLDER = '/etc/ssh'
@@ -30,9 +33,7 @@ export interface ImportOrder {
   readonly isTrial: boolean
   /** For hosts of an SSH configuration without one. */
   readonly username?: string | undefined
-  /** Whether lines and hosts of an SSH configuration that cannot be kept are left out. */
-  readonly isSkipping?: boolean
-  /** What becomes of the columns of CSV. */
+  /** How the file is read. */
   readonly options: ImportOptions
   /** Why, for the history. */
   readonly reason?: string | undefined
@@ -121,35 +122,32 @@ async function readSshHosts(
   context: CommandContext,
   progress: Progress,
 ): Promise<ResolvedHost[]> {
-  const { source, username, isSkipping = false } = order
-  const faults: LocatedFault[] = []
-  const onFault = (fault: LocatedFault) => {
-    faults.push(fault)
-    if (faults.length > IMPORT_ROWS_MAX)
-      throw new InvalidInputError(`It has more than ${IMPORT_ROWS_MAX} faults; make it several files`)
-  }
+  const { source, options } = order
+  const { isSkipping = false } = options
+  const faults = new FoundFaults(FAULTS_MAX)
+  const onFault = ({ location, ...fault }: LocatedFault) =>
+    faults.add({ ...location, ...fault, isShared: true, isWay: changesWay(fault.field) })
   const configuration = new SshConfiguration(onFault)
   const what = isStandardInput(source) ? 'standard input' : `"${source}"`
   const pieces = readInputBytes({ source, what, context, onShare: (share) => progress.show(share) })
   const id = isStandardInput(source) ? undefined : await fileIdOf(source)
   await takeSshFiles(configuration, pieces, ownerOf(source, context), id)
-  const hosts = resolveHosts(configuration, { username, remedy: '--user NAME' }, onFault)
+  const username = order.username ?? callersAccount(context.environment)
+  const hosts = resolveHosts(configuration, { username, isSkipping, remedy: '--user NAME' }, onFault)
+  const nameless = order.username === undefined ? hosts.filter(({ hasUser }) => !hasUser).length : 0
+  if (nameless > 0)
+    context.screen.write(
+      `connbook: ${source}: ${counted(nameless, 'host')} without User ${nameless === 1 ? 'gets' : 'get'} ${JSON.stringify(username)}, the account that runs this; --user says another\n`,
+    )
   for (const { file, ...warning } of configuration.warnings)
     context.screen.write(`connbook: ${describeWarning(file ?? source, warning)}\n`)
   if (configuration.hosts.size === 0)
-    onFault({
-      location: { file: undefined, line: 1, order: 0 },
-      field: 'document',
-      detail: 'has no Host with a plain name',
-    })
-  if (faults.length === 0) return hosts
-  faults.sort((a, b) => a.location.order - b.location.order)
-  const found = faults.map(fileFault)
+    faults.add({ line: 1, field: 'document', detail: 'has no Host with a plain name' })
+  if (faults.count === 0) return hosts
   // With --mode replace, an import of no records would remove every record.
-  if (!isSkipping || hosts.length === 0)
-    throw refusal(order, found.slice(0, FAULTS_MAX), faults.length, hosts.length > 0)
-  const count = counted(faults.length, 'fault')
-  const lines = linesOf(found).join('\n')
+  if (!isSkipping || hosts.length === 0) throw refusal(order, faults.list(), faults.count, hosts.length > 0)
+  const count = counted(faults.count, 'fault')
+  const lines = linesOf(faults.list()).join('\n')
   context.screen.write(`connbook: Left out of ${source}, for ${count}:\n${lines}\n`)
   return hosts
 }
@@ -157,10 +155,6 @@ async function readSshHosts(
 /** The file and line of a host, for a fault that was found later. */
 function locationOf({ file, line }: SourceLocation): Pick<FileFault, 'file' | 'line'> {
   return { file, line }
-}
-
-function fileFault({ location, name, field, detail }: LocatedFault): FileFault {
-  return { ...locationOf(location), field, detail, ...(name === undefined ? {} : { name }) }
 }
 
 function ownerOf(source: string, { environment }: CommandContext): SshConfigOwner {

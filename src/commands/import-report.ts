@@ -1,6 +1,7 @@
 import { type ShownChange, shownModifications } from '../audit/shown-changes.ts'
-import { ConnbookError, type Fault } from '../errors.ts'
-import { countFaults, type ImportFormatName, type ReadForm } from '../exchange/import-reader.ts'
+import { ConnbookError } from '../errors.ts'
+import { countFaults, type FileFault } from '../exchange/found-faults.ts'
+import type { ImportFormatName, ReadForm } from '../exchange/import-reader.ts'
 import type { ImportWarning } from '../exchange/row.ts'
 import { printableJson } from '../json.ts'
 import { IMPORT_NAMES_LISTED_MAX } from '../limits.ts'
@@ -60,11 +61,6 @@ export function describeTried(report: ImportReport): string {
 /** The file has faults; nothing has changed. */
 export class ImportRefusedError extends ConnbookError {
   readonly code = 'import_refused'
-}
-
-/** A fault, in the file that was named or in one that it includes. */
-export interface FileFault extends Fault {
-  readonly file?: string | undefined
 }
 
 /**

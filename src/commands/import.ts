@@ -11,7 +11,7 @@ import { describeDone, describeTried, ImportRefusedError, linesOf } from './impo
 import { importToFolder, sendRecords } from './import-target.ts'
 import { clientFlags, connectElsewhere } from './remote/connect.ts'
 
-const formatFlags = ['separator', 'map', 'extra', 'only', 'default'] as const
+const formatFlags = ['separator', 'map', 'extra', 'only', 'default', 'skip'] as const
 
 const formatsByEnding: readonly (readonly [ending: string, format: ImportFormatName])[] = [
   ['.json', 'json'],
@@ -49,17 +49,16 @@ export const importCommand = defineCommand({
     `A file with a fault changes nothing; the message names each fault with its line. FILE - is standard input. The format is ${eitherOf(importFormatNames)}: the end of the file name decides, or --format.`,
     'An SSH configuration is read as ssh reads it for whoever runs the command, Host *, Match by host names and Include too. Nothing is executed.',
   ],
-  flags: ['format', 'mode', 'dryRun', ...formatFlags, 'user', 'skip', 'reason', ...clientFlags],
+  flags: ['format', 'mode', 'dryRun', ...formatFlags, 'user', 'reason', ...clientFlags],
   exitCodes: { ...elsewhereExitCodes, 65: DAMAGED, 75: IN_USE },
   async run({ options, given, operands: [source = ''] }, context) {
     const format = formatOf(source, options.format)
     const path = resolve(options.data)
-    checkSshOnly(format, given)
+    checkUser(format, given)
     const importOptions = optionsOf(options, format)
     const order = {
       ...{ source, format, mode: options.mode, isTrial: options.dryRun },
-      ...{ username: options.user, isSkipping: options.skip, options: importOptions },
-      reason: options.reason,
+      ...{ username: options.user, options: importOptions, reason: options.reason },
     }
     const client = await connectElsewhere({ options, given }, context, 'import')
     const importing =
@@ -93,7 +92,8 @@ function optionsOf(
 ): ImportOptions {
   const faults: Fault[] = []
   const { separator, extra, map, only, default: defaults } = options
-  const words = { separator, extra, map, only, default: defaults }
+  const skip = options.skip ? '1' : undefined
+  const words = { separator, extra, map, only, default: defaults, skip }
   const found = parseImportOptions(words, format, asFlags, (fault) => faults.push(fault))
   // The part before the first ":" is the column, once it is in a query.
   for (const [column] of found.only)
@@ -107,10 +107,9 @@ function optionsOf(
 }
 
 /** @throws {UsageError} */
-function checkSshOnly(format: ImportFormatName, given: ReadonlyMap<string, string>) {
-  const flag = ['--user', '--skip'].find((name) => given.has(name))
-  if (flag !== undefined && format !== 'ssh-config')
-    throw new UsageError(`${flag} is for ssh-config only; this file is ${format}`)
+function checkUser(format: ImportFormatName, given: ReadonlyMap<string, string>) {
+  if (given.has('--user') && format !== 'ssh-config')
+    throw new UsageError(`--user is for ssh-config only; this file is ${format}`)
 }
 
 /** Gzip is unpacked, so the ending before `.gz` counts. */

@@ -14,7 +14,6 @@ const usernames: Partial<Record<ImportFormat, (name: string) => Parameter>> = {
 }
 /** In other formats, a record without a port has the usual one. */
 const filling: readonly ImportFormat[] = ['csv']
-const skipping: readonly ImportFormat[] = ['ssh-config']
 
 /** What a person may choose for files of some formats. */
 export class ImportChoices {
@@ -24,7 +23,6 @@ export class ImportChoices {
   readonly #skip: HTMLInputElement
   readonly #usernameLine: HTMLElement
   readonly #portLine: HTMLElement
-  readonly #skipLine: HTMLElement
 
   /** @param changed Called after each change by the person. */
   constructor(changed: () => void) {
@@ -40,13 +38,13 @@ export class ImportChoices {
     this.#usernameLine = element('div', { class: 'format' }, label, this.#username)
     const portLabel = element('label', { for: 'import-port' }, 'Port where there is none')
     this.#portLine = element('div', { class: 'format' }, portLabel, this.#port)
-    this.#skipLine = element(
+    const skipLine = element(
       'label',
       { class: 'choice' },
       this.#skip,
       'Leave out what cannot be kept, and name it',
     )
-    const lines = [this.#usernameLine, this.#portLine, this.#skipLine]
+    const lines = [this.#usernameLine, this.#portLine, skipLine]
     this.dom = element('div', { class: 'source', hidden: true }, ...lines)
   }
 
@@ -54,8 +52,7 @@ export class ImportChoices {
   show(format: ImportFormat): void {
     this.#usernameLine.hidden = usernames[format] === undefined
     this.#portLine.hidden = !filling.includes(format)
-    this.#skipLine.hidden = !skipping.includes(format)
-    this.dom.hidden = [...this.dom.children].every((line) => line instanceof HTMLElement && line.hidden)
+    this.dom.hidden = false
   }
 
   /** What is chosen, as the API takes it. */
@@ -65,7 +62,7 @@ export class ImportChoices {
     return [
       ...(username === undefined ? [] : [username]),
       ...(port === '' || !filling.includes(format) ? [] : [['default', `port:${port}`] as const]),
-      ...(this.#skip.checked && skipping.includes(format) ? [['skip', '1'] as const] : []),
+      ...(this.#skip.checked ? [['skip', '1'] as const] : []),
     ]
   }
 }

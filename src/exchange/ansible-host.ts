@@ -113,7 +113,8 @@ export class AnsibleHost {
     const value = this.#values.get('connection')
     if (value === undefined) return undefined
     const fault = faultOfField(value)
-    if (fault !== undefined) faults.push({ field: value.variable, detail: fault, isShared: true })
+    if (fault !== undefined)
+      faults.push({ field: value.variable, detail: fault, isShared: true, isWay: true })
     const { text = '' } = value
     return fault !== undefined || isSshConnection(text) ? null : text
   }
@@ -127,7 +128,7 @@ export class AnsibleHost {
       const { variable, text = '' } = value
       const found = readSshArguments(text)
       const detail = faultOfField(value) ?? (value.text === undefined ? 'is too long' : found.fault)
-      if (detail !== undefined) faults.push({ field: variable, detail, isShared: true })
+      if (detail !== undefined) faults.push({ field: variable, detail, isShared: true, isWay: true })
       for (const option of found.others) leaveOut(`${option} in ${variable}`)
       if (typeof jump === 'string' && found.jump !== undefined) leaveOut(`the second way in ${variable}`)
       else jump = found.jump ?? (target === 'commonArguments' && text.trim() === '' ? (jump ?? null) : jump)

@@ -31,14 +31,13 @@ export const extraColumns = ['labels', 'ignore'] as const
 export const separators = [',', ';', '\t', '|'] as const
 export const separatorWords = [...separators, 'tab'] as const
 /** The parameters of some formats only. */
-const formatsOfParameter: Readonly<Record<keyof ImportWords, readonly string[]>> = {
+const formatsOfParameter: Readonly<Partial<Record<keyof ImportWords, readonly string[]>>> = {
   separator: ['csv'],
   extra: ['csv', 'ansible'],
   map: ['csv'],
   only: ['csv'],
   default: ['csv', 'pg-service', 'ansible'],
   user: ['ssh-config'],
-  skip: ['ssh-config'],
 }
 /** In the place of a field in `map`: the column is left out. */
 export const LEFT_OUT = ''
@@ -90,7 +89,7 @@ export function parseImportOptions(
 ): ImportOptions {
   for (const parameter of Object.keys(words) as (keyof ImportWords)[]) {
     const formats = formatsOfParameter[parameter]
-    if (!formats.includes(format) && (words[parameter]?.length ?? 0) > 0)
+    if (formats?.includes(format) === false && (words[parameter]?.length ?? 0) > 0)
       onFault({ field: parameter, detail: `is for ${allOf(formats)} only; this file is ${format}` })
   }
   const pairsOf = (parameter: 'map' | 'only' | 'default', parts: string) =>
@@ -131,6 +130,7 @@ export function importQuery(options: ImportOptions) {
     map: texts(options.map),
     only: texts(options.only),
     default: texts(options.defaults),
+    skip: options.isSkipping === true ? '1' : undefined,
   }
 }
 

@@ -6,19 +6,13 @@ import { importRowMemory } from '../store/import-plan.ts'
 import { checkText, counted } from '../text.ts'
 import { createAnsibleReader } from './ansible-rows.ts'
 import { createCsvReader } from './csv-rows.ts'
+import { FoundFaults } from './found-faults.ts'
 import { type ImportOptions, noImportOptions } from './import-options.ts'
 import { type ImportEncoding, ImportTextDecoder } from './import-text.ts'
 import { createJsonlReader, createJsonReader } from './json-rows.ts'
 import { parseRow } from './parsed-row.ts'
 import { createPgServiceReader } from './pg-service-rows.ts'
-import {
-  type ImportWarning,
-  LINES_LISTED_MAX,
-  type ReadColumn,
-  type RecordRow,
-  type Row,
-  type RowReader,
-} from './row.ts'
+import type { ImportWarning, ReadColumn, RecordRow, Row, RowReader } from './row.ts'
 import { createSshConfigReader } from './ssh-config-rows.ts'
 
 export const rowReaders = {
@@ -56,6 +50,9 @@ export interface ReadForm {
 }
 
 const MEBIBYTE = 1024 * 1024
+/** What a fault of more than a row names; nothing can be imported then. */
+const ofWholeFile = new Set(['document', 'header', 'map', 'only'])
+const NOTHING_LEFT = 'has no record left without what is left out'
 export const WARNINGS_MAX = 100
 export const FIRST_RECORDS = 5
 
@@ -68,7 +65,10 @@ export class ImportReader {
   /** Where the names that have been read are. */
   readonly #lines = new Map<string, number>()
   readonly #drafts: ImportedConfiguration[] = []
-  readonly #faults: KeptFaults
+  readonly #faults: FoundFaults
+  readonly #isSkipping: boolean
+  /** Whether something is wrong with more than single rows. */
+  #isLost = false
   #firstEmpty: number | undefined
   #emptyCount = 0
   #rows = 0
@@ -88,7 +88,8 @@ export class ImportReader {
     { rowsMax = IMPORT_ROWS_MAX, memoryMax = Number.POSITIVE_INFINITY, options = noImportOptions } = {},
   ) {
     this.#reader = rowReaders[format](options)
-    this.#faults = new KeptFaults(faultsMax)
+    this.#faults = new FoundFaults(faultsMax)
+    this.#isSkipping = options.isSkipping === true
     this.#rowsMax = rowsMax
     this.#memoryMax = memoryMax
   }
@@ -129,7 +130,9 @@ export class ImportReader {
       this.#emptyCount += 1
       this.#firstEmpty ??= row.line
     } else if ('fault' in row) {
-      this.#faults.add({ ...placeOf(row), ...row.fault }, row.fault.name === undefined)
+      const { isEnd, ...fault } = row.fault
+      this.#isLost ||= isEnd === true || ofWholeFile.has(fault.field)
+      this.#faults.add({ isShared: fault.name === undefined, ...placeOf(row), ...fault })
       this.#addMemory(row, IMPORT_ROW_MEMORY_BYTES)
     } else this.#takeRecord(row)
   }
@@ -143,7 +146,7 @@ export class ImportReader {
     if (before !== undefined)
       this.#faults.add({ ...place, field: 'name', detail: `is the same as on line ${before}` })
     else if (name !== '') this.#lines.set(name, row.line ?? 1)
-    for (const { isShared, ...fault } of found) this.#faults.add({ ...place, ...fault }, isShared)
+    for (const fault of found) this.#faults.add({ ...place, ...fault })
     const draft = parseRow(place, fields, labelsPatch, (fault) => {
       if (found.some(({ field }) => field === fault.field)) return
       const line = Object.hasOwn(linesOfFields, fault.field) ? linesOfFields[fault.field] : undefined
@@ -168,18 +171,30 @@ export class ImportReader {
 
   #endAt(row: Pick<Row, 'line'>, detail: string): void {
     this.#isOver = true
+    this.#isLost = true
     this.#faults.add({ ...placeOf(row), field: 'document', detail })
   }
 
   #result(): ImportedRecords {
     const { separator, columns, warnings = [] } = this.#reader
     const lines = this.#hasLines ? this.#lines : undefined
+    const isSkipped = this.#isSkipping && this.#faults.count > 0 && !this.#isLost
+    // Without a record, --mode replace would remove every record.
+    if (isSkipped && this.#drafts.length === 0) {
+      this.#isLost = true
+      this.#faults.add({ isWay: true, order: 0, field: 'document', detail: NOTHING_LEFT })
+      return this.#result()
+    }
+    const left = isSkipped ? this.#faults.warnings() : []
     return {
       drafts: this.#drafts,
-      faults: this.#faults.list(),
-      faultCount: this.#faults.count,
+      faults: isSkipped ? [] : this.#faults.list(),
+      faultCount: isSkipped ? 0 : this.#faults.count,
       lineOf: (name) => lines?.get(name),
-      warnings: [...warnings, ...warningsOf(this.#emptyCount, this.#firstEmpty)].slice(0, WARNINGS_MAX),
+      warnings: [...left, ...warnings, ...warningsOf(this.#emptyCount, this.#firstEmpty)].slice(
+        0,
+        WARNINGS_MAX,
+      ),
       read: {
         encoding: this.#decoder.encoding ?? 'utf-8',
         ...(separator === undefined ? {} : { separator }),
@@ -200,64 +215,8 @@ function placeOf({ line }: Pick<Row, 'line'>): { line?: number } {
   return line === undefined ? {} : { line }
 }
 
-/** How many of the faults of a file the listed ones are. */
-export function countFaults(faults: readonly Fault[]): number {
-  return faults.reduce((sum, { lines, more = 0 }) => sum + (lines?.length ?? 1) + more, 0)
-}
-
 function warningsOf(emptyCount: number, line = 1): ImportWarning[] {
   return emptyCount === 0 ? [] : [{ line, detail: `left out ${counted(emptyCount, 'empty row')}` }]
-}
-
-/** The first faults of a file. Rows that cannot be read for the same reason are one, with the first lines, or the first name. */
-class KeptFaults {
-  readonly #max: number
-  readonly #kept: FaultGroup[] = []
-  readonly #groups = new Map<string, FaultGroup>()
-  #count = 0
-
-  constructor(max: number) {
-    this.#max = max
-  }
-
-  get count(): number {
-    return this.#count
-  }
-
-  /** @param isShared Whether it is one with those that differ only in their line. */
-  add(fault: Fault, isShared = false): void {
-    this.#count += 1
-    const key = isShared ? `${fault.field}\0${fault.detail}` : undefined
-    const before = key === undefined ? undefined : this.#groups.get(key)
-    const { line } = fault
-    if (before !== undefined && (line === undefined || before.last !== line)) {
-      before.count += 1
-      before.last = line
-      if (line !== undefined && before.lines.length < LINES_LISTED_MAX) before.lines.push(line)
-      return
-    }
-    if (this.#kept.length >= this.#max) return
-    const group = { fault, count: 1, lines: line === undefined ? [] : [line], last: line }
-    this.#kept.push(group)
-    if (key !== undefined) this.#groups.set(key, group)
-  }
-
-  list(): Fault[] {
-    const listed = this.#kept.map(({ fault, count, lines }): Fault => {
-      if (count === 1) return fault
-      if (lines.length === 0) return { ...fault, more: count - 1 }
-      const more = count - lines.length
-      return { ...fault, lines, ...(more > 0 ? { more } : {}) }
-    })
-    return listed.sort((a, b) => (a.line ?? 0) - (b.line ?? 0))
-  }
-}
-
-interface FaultGroup {
-  readonly fault: Fault
-  count: number
-  readonly lines: number[]
-  last: number | undefined
 }
 
 export type ImportFormatName = keyof typeof rowReaders

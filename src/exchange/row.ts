@@ -16,17 +16,32 @@ export interface RecordRow {
   readonly faults?: readonly RowFault[]
 }
 
-export interface RowFault {
+/** A fault as it is found in a file. */
+export interface FoundFault {
   readonly line?: number
-  /** Whether it is one fault for all records that have it. */
-  readonly isShared?: boolean
+  readonly name?: string
   readonly field: string
   readonly detail: string
+  /** An included file that has the line; undefined for the file that was named. */
+  readonly file?: string | undefined
+  /** Its place among the lines of all files; the line, if absent. */
+  readonly order?: number | undefined
+  /** Whether it is one with those that differ only in their line, or in their record. */
+  readonly isShared?: boolean | undefined
+  /** Whether it changes where a connection goes: such faults are named first. */
+  readonly isWay?: boolean | undefined
+  /** Records that it is for, if they are several. */
+  readonly hosts?: number | undefined
 }
+
+export type RowFault = Pick<FoundFault, 'line' | 'field' | 'detail' | 'isShared' | 'isWay'>
 
 export interface FaultyRow {
   readonly line?: number
-  readonly fault: { readonly field: string; readonly detail: string; readonly name?: string }
+  /** `isEnd`: nothing behind it was read. */
+  readonly fault: Pick<FoundFault, 'field' | 'detail' | 'name' | 'isShared' | 'isWay' | 'hosts'> & {
+    readonly isEnd?: true
+  }
 }
 
 interface LeftOutRow {
@@ -74,7 +89,8 @@ export function faultyRow(line: number | undefined, detail: string, field = 'row
 }
 
 export function tooLongRow(line: number): FaultyRow {
-  return faultyRow(line, `is longer than ${IMPORT_ROW_CHARACTERS_MAX} characters; nothing behind it was read`)
+  const detail = `is longer than ${IMPORT_ROW_CHARACTERS_MAX} characters; nothing behind it was read`
+  return { line, fault: { field: 'row', detail, isEnd: true } }
 }
 
 /** Position of the next match, or the end of the text. @param pattern With the flag `g`. */

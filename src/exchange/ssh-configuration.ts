@@ -1,6 +1,7 @@
 import { InvalidInputError } from '../errors.ts'
 import { IMPORT_ROW_CHARACTERS_MAX } from '../limits.ts'
 import { LeftOutLines } from './left-out.ts'
+import { hopOfProxyCommand } from './proxy-command.ts'
 import type { ImportWarning } from './row.ts'
 import { Condition, isPattern, parseCriteria } from './ssh-condition.ts'
 import { isForward, isKeptForward, judgeForward } from './ssh-forward.ts'
@@ -24,13 +25,15 @@ export interface LocatedFault {
   readonly field: string
   readonly detail: string
   readonly name?: string
+  /** Hosts that it is for, if they are several. */
+  readonly hosts?: number
 }
 
 /** A value of a keyword. */
 export interface Value {
   /** In small letters; `proxyjump` also for a ProxyCommand, since the first of the two counts for ssh. */
   readonly keyword: string
-  /** Undefined for a value that is not kept. */
+  /** Undefined for a value that is not kept: a host that needs it cannot be a record. */
   readonly text: string | undefined
   readonly location: SourceLocation
 }
@@ -122,7 +125,7 @@ export class SshConfiguration {
   /** What was left out, and changes nothing of where connections go. */
   get warnings(): (ImportWarning & { readonly file: string | undefined })[] {
     return [...this.#leftOut].flatMap(([file, lines]) =>
-      lines.warnings().map((warning) => ({ ...warning, file })),
+      lines.warnings((kind) => kind.startsWith('Include')).map((warning) => ({ ...warning, file })),
     )
   }
 
@@ -185,10 +188,12 @@ export class SshConfiguration {
 
   #takeValue(condition: Condition, location: SourceLocation, written: string, words: readonly string[]) {
     const lower = lowerKeyword(written)
-    // ssh takes the first of the two; none stands for neither.
-    if (lower === 'proxycommand' && words.length === 1 && words[0] === 'none')
-      return this.#add(condition, { keyword: 'proxyjump', text: 'none', location })
-    if (lower === 'proxycommand') this.#add(condition, { keyword: 'proxyjump', text: undefined, location })
+    if (lower === 'proxycommand') {
+      // ssh takes the first of the two; none stands for neither.
+      const text = words.length === 1 && words[0] === 'none' ? 'none' : hopOfProxyCommand(words)
+      this.#add(condition, { keyword: 'proxyjump', text, location })
+      if (text !== undefined) return
+    }
     const leftOut = leftOutText(lower, written)
     if (leftOut !== undefined) return this.leaveOut(location, leftOut)
     if (!isKept(lower)) return this.fault(location, refusalOfKeyword(lower), written)

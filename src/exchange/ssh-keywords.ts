@@ -104,7 +104,19 @@ const leftOut: ReadonlyMap<string, string> = new Map([
     '; ssh then checks hosts as usual',
   ),
 ])
+const NEEDED = 'cannot be kept: it names a program that ssh needs to connect'
 const programs = new Set(['knownhostscommand', 'pkcs11provider', 'proxycommand', 'securitykeyprovider'])
+/** Faults of these, and of the keywords below, change where connections go; `row` is a line that cannot be read. */
+const destinations = new Set([
+  'host',
+  'hostname',
+  'include',
+  'match',
+  'port',
+  'proxycommand',
+  'proxyjump',
+  'row',
+])
 const ways = new Set([
   ...['canonicaldomains', 'canonicalizefallbacklocal', 'canonicalizehostname', 'canonicalizemaxdots'],
   ...['canonicalizepermittedcnames', 'proxyusefdpass', 'remotecommand', 'tag', 'tunnel', 'tunneldevice'],
@@ -122,9 +134,16 @@ export function leftOutText(lower: string, written: string): string | undefined 
   return words === undefined ? undefined : `${written} was left out${words}`
 }
 
+/** Whether a fault changes where a connection goes. @param field What it names. */
+export function changesWay(field: string): boolean {
+  const lower = field.toLowerCase()
+  return destinations.has(lower) || (ways.has(lower) && lower !== 'remotecommand')
+}
+
 /** The end of a fault of a keyword that is neither kept nor left out. */
 export function refusalOfKeyword(lower: string): string {
-  if (programs.has(lower)) return 'cannot be kept: it names a program that ssh needs to connect'
+  if (lower === 'proxycommand') return `${NEEDED}; ProxyJump HOST, or exactly ssh -W %h:%p HOST, can be kept`
+  if (programs.has(lower)) return NEEDED
   if (ways.has(lower)) return 'cannot be kept: it chooses the way to a host, or what runs there'
   return 'is not a keyword of ssh that connbook knows'
 }

@@ -18,12 +18,16 @@ import { expandHostname, readSshHost, type SshHostFault } from './ssh-host.ts'
 
 /** Characters compared to find what applies to the hosts of an SSH configuration: a second or two. */
 const SSH_MATCH_STEPS_MAX = 100_000_000
+const SECOND_KEY = 'IdentityFile was left out where it is not the first: a record keeps one'
+const WAYLESS = 'cannot be reached without its ProxyCommand'
 const STEPS_A_PAUSE = 50_000
 const HOSTS_A_PAUSE = 50
 
 export interface ResolvedHost {
   readonly draft: ImportedConfiguration
   readonly location: SourceLocation
+  /** Whether the configuration has a username for it. */
+  readonly hasUser: boolean
 }
 
 /** How the hosts of a configuration are resolved. */
@@ -32,6 +36,8 @@ export interface HostDefaults {
   readonly username?: string | undefined
   /** How the caller gives it, for remedies: `--user NAME`. */
   readonly remedy: string
+  /** Whether what cannot be kept is left out; then hosts that need it are named. */
+  readonly isSkipping?: boolean | undefined
 }
 
 /**
@@ -53,13 +59,14 @@ export function resolveHosts(
 /** As `resolveHosts`, in slices. */
 export function* resolveHostsInSlices(
   configuration: SshConfiguration,
-  { username, remedy }: HostDefaults,
+  { username, remedy, isSkipping = false }: HostDefaults,
   onFault: (fault: LocatedFault) => void,
   stepsMax = SSH_MATCH_STEPS_MAX,
 ): LongWork<ResolvedHost[]> {
   if (configuration.hosts.size > IMPORT_ROWS_MAX)
     throw new InvalidInputError(`It has more than ${IMPORT_ROWS_MAX} hosts; make it several files`)
   const notes = new LeftOutNotes()
+  const furtherKeys = new Set<Value>()
   const resolved: ResolvedHost[] = []
   const find = createFinder(configuration, stepsMax)
   let looked = 0
@@ -98,9 +105,14 @@ export function* resolveHostsInSlices(
     if (!areSame(labelsPatch, host.labelsPatch)) labelsPatch = host.labelsPatch
     const draft = parseRow({}, host.fields, labelsPatch, faulty)
     if (draft === undefined) continue
-    for (const { location } of found.moreIdentities)
-      notes.add(location, name, { field: 'IdentityFile', detail: 'is not the first; a record can keep one' })
-    resolved.push({ draft, location: found.location })
+    for (const value of found.moreIdentities) {
+      if (!furtherKeys.has(value)) configuration.leaveOut(value.location, SECOND_KEY)
+      furtherKeys.add(value)
+    }
+    const way = found.values.get('proxyjump')
+    if (way === undefined || way.text !== undefined)
+      resolved.push({ draft, location: found.location, hasUser: found.values.has('user') })
+    else if (isSkipping) onFault({ location: found.location, name, field: 'Host', detail: WAYLESS })
   }
   notes.tell(onFault)
   return resolved
@@ -222,10 +234,6 @@ class LeftOutNotes {
 
   tell(onFault: (fault: LocatedFault) => void) {
     for (const { location, name, field, detail, hosts } of this.#notes.values())
-      onFault(
-        hosts === 1
-          ? { location, name, field, detail }
-          : { location, field, detail: `${detail}; so for ${hosts} hosts` },
-      )
+      onFault(hosts === 1 ? { location, name, field, detail } : { location, hosts, field, detail })
   }
 }

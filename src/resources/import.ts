@@ -1,6 +1,7 @@
 import { shownModifications } from '../audit/shown-changes.ts'
 import { recordMemoryMax } from '../budget.ts'
 import { type Fault, InvalidInputError } from '../errors.ts'
+import { countFaults } from '../exchange/found-faults.ts'
 import {
   extraColumns,
   inQuery,
@@ -9,12 +10,7 @@ import {
   repeatedParameters,
   separatorWords,
 } from '../exchange/import-options.ts'
-import {
-  countFaults,
-  type ImportFormatName,
-  ImportReader,
-  importFormatNames,
-} from '../exchange/import-reader.ts'
+import { type ImportFormatName, ImportReader, importFormatNames } from '../exchange/import-reader.ts'
 import { conditionIn } from '../http/header-fields.ts'
 import {
   callerKey,
@@ -78,7 +74,7 @@ const importParameters: readonly Parameter[] = [
     'A value for rows of CSV without one: `port:22`. For ansible and pg-service, `username:ops`.',
   ),
   filter('user', 'The username for hosts of ssh-config without one.'),
-  choice('skip', '`1` leaves out what cannot be kept of ssh-config; `warnings` names it.', ['0', '1']),
+  choice('skip', '`1` leaves out lines and records at fault; `warnings` names them.', ['0', '1']),
   reasonHeader,
 ]
 
@@ -127,7 +123,7 @@ export const importing = defineResource({
       access: 'write',
       limits: 'records',
       summary:
-        'adds, changes and removes many records at once; optional: `mode`, `format`, `dry_run`; for CSV `separator`, `map`, `extra`, `only`, `default`; for ansible `extra`, `default`; for pg-service `default`; for ssh-config `user`, `skip`',
+        'adds, changes and removes many records at once; optional: `mode`, `format`, `dry_run`, `skip`; for CSV `separator`, `map`, `extra`, `only`, `default`; for ansible `extra`, `default`; for pg-service `default`; for ssh-config `user`',
       answers: '200 with `ETag`; 400 with the line of each error; 412',
       operation: {
         id: 'importConfigurations',

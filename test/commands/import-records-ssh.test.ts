@@ -54,7 +54,7 @@ describe('connbook import of a real SSH configuration', () => {
   })
 
   it('changes nothing when --skip would leave nothing', async (t) => {
-    for (const text of ['', 'Host *\n  User x\n', 'Host a\n', 'Match all\n  User x\n']) {
+    for (const text of ['', 'Host *\n  User x\n', 'Host a\n  Port 0\n', 'Match all\n  User x\n']) {
       const { home, config, environment } = await homeWith(t, { config: text })
       const args = ['import', config, '--mode', 'replace', '--data', join(home, 'data')]
       for (const skip of [[], ['--skip']]) {
@@ -68,15 +68,55 @@ describe('connbook import of a real SSH configuration', () => {
     }
   })
 
-  for (const flags of [['--skip'], ['--user', 'x']]) {
-    it(`refuses ${flags[0]} for another format`, async (t) => {
-      const data = await temporaryFolder(t)
-      const args = ['import', '-', '--format', 'csv', ...flags, '--data', join(data, 'data')]
-      const { code, stderr } = await runCommand(args)
-      assert.deepEqual(
-        [code, stderr],
-        [2, `connbook: ${flags[0]} is for ssh-config only; this file is csv\n`],
-      )
+  it('refuses --user for another format', async (t) => {
+    const data = await temporaryFolder(t)
+    const args = ['import', '-', '--format', 'csv', '--user', 'x', '--data', join(data, 'data')]
+    const { code, stderr } = await runCommand(args)
+    assert.deepEqual([code, stderr], [2, 'connbook: --user is for ssh-config only; this file is csv\n'])
+  })
+
+  it('gives hosts without a username the account that runs it, and says so once', async (t) => {
+    const { config, environment } = await homeWith(t, { config: 'Host a b\nHost c\n  User own\nHost d\n' })
+    const folder = await usedFolder(t)
+    const { code, stderr } = await runCommand(['import', config, '--data', folder], {
+      environment: { ...environment, SUDO_USER: 'jane' },
     })
-  }
+    assert.equal(code, 0, stderr)
+    assert.equal(
+      stderr.split('\n')[0],
+      `connbook: ${config}: 3 hosts without User get "jane", the account that runs this; --user says another`,
+    )
+    const { stdout } = await runCommand(['export', '--format', 'csv', '--data', folder])
+    assert.match(stdout, /\na,a,22,jane\r?\nb,b,22,jane\r?\nc,c,22,own\r?\nd,d,22,jane\r?\n$/)
+  })
+
+  it('names faults of one kind once, what changes the way first, with and without --skip', async (t) => {
+    const hosts = Array.from(
+      { length: 300 },
+      (_, i) => `Host h${i}\n  User u\n  ProxyCommand nc %h %p\n  X y\n`,
+    )
+    const { home, config, environment } = await homeWith(t, {
+      config: `${hosts.join('')}Host good\n  User u\nMatch user x\n  Port 1\n`,
+    })
+    const args = ['import', config, '--data', join(home, 'data')]
+    const refused = await runCommand(args, { environment })
+    const faults = [
+      '  lines 3, 7, 11 and 297 more: ProxyCommand cannot be kept: it names a program that ssh needs to connect; ProxyJump HOST, or exactly ssh -W %h:%p HOST, can be kept',
+      '  line 1203: Match cannot be followed, nor the lines up to the next Host or Match: only all, host and originalhost can',
+      '  lines 4, 8, 12 and 297 more: X is not a keyword of ssh that connbook knows',
+    ]
+    assert.deepEqual(refused.stderr.trimEnd().split('\n'), [
+      `connbook: Cannot import ${config}: 601 faults; nothing has changed; correct them, or leave these lines and hosts out with --skip`,
+      ...faults,
+    ])
+    const done = await runCommand([...args, '--skip'], { environment })
+    const [first = '', second = ''] = faults
+    assert.deepEqual(done.stderr.trimEnd().split('\n').slice(0, -2), [
+      `connbook: Left out of ${config}, for 901 faults:`,
+      '  lines 1, 5, 9 and 297 more: Host cannot be reached without its ProxyCommand',
+      ...[first, second],
+      ...faults.slice(2),
+    ])
+    assert.match(done.stderr, /: 1 added, 0 modified, 0 removed, 0 unchanged\n$/)
+  })
 })

@@ -55,9 +55,11 @@ function faultyRecord(i: number): string {
 export function assertFaultsCounted(format: ImportFormatName, rowCount: number, faultsMax: number): void {
   const rows = Array.from({ length: rowCount }, (_, i) => i)
   const found = read(format, faultyTexts[format](rows), 65_536, faultsMax)
+  // In an SSH configuration, hosts with the same fault are one.
+  const listed = format === 'ssh-config' ? 1 : faultsMax
   assert.deepEqual(
     [found.drafts.length, found.faults.length, found.faultCount, found.read.first],
-    [0, faultsMax, rowCount, []],
+    [0, listed, rowCount, []],
   )
 }
 

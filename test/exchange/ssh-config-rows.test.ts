@@ -55,16 +55,34 @@ Match user x
   User x
 `
     assert.deepEqual(faultsOf('ssh-config', text), [
-      '1 RemoteCommand cannot be kept: it chooses the way to a host, or what runs there',
       '3 Include cannot be followed: only the command reads other files',
       '5 HostName must have one value',
-      '6 IdentityFile holds "%" or "${", which ssh may expand; so for 2 hosts',
       '9 row has a quote without an end',
       '11 HostName holds a token that only ssh can expand; of those, %h and %% are known',
       '16 port must be an integer from 1 to 65535',
       '17 Host names nothing',
       '18 Match cannot be followed, nor the lines up to the next Host or Match: only all, host and originalhost can',
+      '1 RemoteCommand cannot be kept: it chooses the way to a host, or what runs there',
+      '6 IdentityFile holds "%" or "${", which ssh may expand; so for 2 hosts',
     ])
+  })
+
+  it('is one fault for all hosts without a username, and one for all lines of a keyword', () => {
+    const rows = Array.from({ length: 300 }, (_, i) => `Host h${i} g${i}\n  ProxyCommand x\n`)
+    const { faults, faultCount } = read('ssh-config', `${rows.join('')}Match user x\n`, 4096)
+    assert.equal(faultCount, 601)
+    assert.deepEqual(
+      faults.map(({ field, line, lines, more, name }) => [field, line, lines, more, name]),
+      [
+        ['ProxyCommand', 2, [2, 4, 6], 297, undefined],
+        ['Match', 601, undefined, undefined, undefined],
+        ['User', 1, [1, 3, 5], 297, undefined],
+      ],
+    )
+    assert.equal(
+      faults[2]?.detail,
+      'is missing; a configuration has a username; give user=NAME; so for 600 hosts',
+    )
   })
 
   it('fills in from patterns and Match, and takes the first value', () => {
@@ -86,21 +104,32 @@ Match user x
 
   it('leaves out what cannot be kept where that is wanted, and names it', () => {
     const options: ImportOptions = { ...noImportOptions, isSkipping: true, user: 'ops' }
-    const text = 'Include x\nHost a\n  ProxyCommand x\n  ForwardAgent yes\nHost b\n  Port 70000\n'
+    const text =
+      'Include x\nHost a\n  RemoteCommand x\n  ForwardAgent yes\nHost b b2\n  Port 70000\nHost c\n  ProxyCommand x\n'
     const { drafts, faults, warnings } = read('ssh-config', text, 7, 100, undefined, options)
     assert.deepEqual([faults, drafts.map(({ name, username }) => [name, username])], [[], [['a', 'ops']]])
     assert.deepEqual(warnings, [
       { line: 1, detail: 'left out: Include cannot be followed: only the command reads other files' },
       {
-        line: 3,
-        detail: 'left out: ProxyCommand cannot be kept: it names a program that ssh needs to connect',
+        line: 6,
+        detail: 'left out: port must be an integer from 1 to 65535; of "b" and "b2"',
       },
-      { line: 6, name: 'b', detail: 'left out: port must be an integer from 1 to 65535' },
+      { line: 7, name: 'c', detail: 'left out: Host cannot be reached without its ProxyCommand' },
+      {
+        line: 8,
+        detail:
+          'left out: ProxyCommand cannot be kept: it names a program that ssh needs to connect; ProxyJump HOST, or exactly ssh -W %h:%p HOST, can be kept',
+      },
+      {
+        line: 3,
+        detail: 'left out: RemoteCommand cannot be kept: it chooses the way to a host, or what runs there',
+      },
       { line: 4, detail: 'ForwardAgent was left out' },
     ])
     const none = read('ssh-config', 'Host b\n  Port 70000\n', 7, 100, undefined, options)
     assert.deepEqual(none.faults, [
-      { line: 1, field: 'document', detail: 'has no host left without what is left out' },
+      { field: 'document', detail: 'has no record left without what is left out' },
+      { line: 2, name: 'b', field: 'port', detail: 'must be an integer from 1 to 65535' },
     ])
     const missing = read('ssh-config', 'Host b\n', 7, 100, undefined, {
       ...noImportOptions,

@@ -29,7 +29,8 @@ function resolve(text: string, username?: string, stepsMax?: number) {
     labels: hosts.map(({ draft }) => setOf(draft.labelsPatch)),
     warnings: configuration.warnings.map(({ line, detail }) => `${line} ${detail}`),
     faults: faults.map(
-      ({ location, name, field, detail }) => `${location.line} ${name ?? '-'} ${field} ${detail}`,
+      ({ location, name, hosts, field, detail }) =>
+        `${location.line} ${name ?? '-'} ${field} ${detail}${hosts === undefined ? '' : `; so for ${hosts} hosts`}`,
     ),
   }
 }
@@ -102,23 +103,23 @@ Host g
   User %u
 `
     const { hosts, labels, faults, warnings } = resolve(text)
-    assert.deepEqual(warnings, ['6 ForwardAgent was left out'])
+    assert.deepEqual(warnings, [
+      '6 ForwardAgent was left out',
+      '5 IdentityFile was left out where it is not the first: a record keeps one',
+    ])
     assert.deepEqual(
       hosts.map(([, name]) => name),
-      ['a', 'b', 'c', 'd'],
+      ['a', 'b', 'c'],
     )
     assert.deepEqual(labels, [
       { 'ssh.proxyjump': 'last', 'ssh.identityfile': '~/one' },
       { 'ssh.proxyjump': 'last', 'ssh.identityfile': '~/one' },
       {},
-      // ssh takes the first of ProxyCommand and ProxyJump.
-      {},
     ])
     assert.deepEqual(faults, [
-      '5 - IdentityFile is not the first; a record can keep one; so for 2 hosts',
       '9 c IdentityFile holds "%" or "${", which ssh may expand',
       '10 c ProxyJump is not [USER@]HOST[:PORT], or several with commas between them',
-      '13 - ProxyCommand cannot be kept: it names a program that ssh needs to connect',
+      '13 - ProxyCommand cannot be kept: it names a program that ssh needs to connect; ProxyJump HOST, or exactly ssh -W %h:%p HOST, can be kept',
       '16 - "Port is not a keyword of ssh that connbook knows',
       '17 - Match cannot be followed, nor the lines up to the next Host or Match: only all, host and originalhost can',
       '19 - row has a quote without an end',
@@ -126,6 +127,40 @@ Host g
       '22 f Host never applies to this name: a pattern with "!", or the Host around its Include, is against it',
       '24 g User holds "%" or "${", which ssh may expand',
     ])
+  })
+
+  it('take a ProxyCommand that does nothing but jump for a ProxyJump; ssh takes the first of the two', () => {
+    const text = `Host a
+  ProxyCommand ssh -W %h:%p bastion
+Host b
+  ProxyCommand ssh bastion -W %h:%p
+Host c
+  ProxyCommand ssh -q -W [%h]:%p -p 2200 jump@bastion # comment
+Host d
+  ProxyCommand ssh -i key -W %h:%p bastion
+Host e
+  ProxyCommand none
+Host f
+  ProxyJump first
+Host *
+  ProxyJump last
+  ProxyCommand nc %h %p
+`
+    const { hosts, labels, faults } = resolve(text, 'u')
+    assert.deepEqual(
+      hosts.map(([, name], i) => [name, labels[i]?.['ssh.proxyjump']]),
+      [
+        ['a', 'bastion'],
+        ['b', 'bastion'],
+        ['c', 'jump@bastion:2200'],
+        ['e', 'none'],
+        ['f', 'first'],
+      ],
+    )
+    assert.deepEqual(
+      faults.map((fault) => fault.slice(0, 17)),
+      ['8 - ProxyCommand ', '15 - ProxyCommand'],
+    )
   })
 
   it('follow Match by host names as ssh does: with the HostName that the lines above give', () => {

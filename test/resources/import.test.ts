@@ -307,8 +307,16 @@ describe('POST /v1/import', () => {
     const other = await ask('POST', '/v1/import?format=csv&skip=1&user=ops', { body: csv })
     assert.deepEqual(JSON.parse(other.text).errors, [
       { field: 'user', detail: 'is for ssh-config only; this file is csv' },
-      { field: 'skip', detail: 'is for ssh-config only; this file is csv' },
     ])
+    const rows = `${HEADER}good,h,22,u\nbad,h,x,u\nbad2,h,22,u\nbad2,h,23,u\n`
+    const some = await ask('POST', '/v1/import?format=csv&skip=1', { body: Buffer.from(rows) })
+    assert.deepEqual(some.json(), {
+      ...{ added: 2, modified: 0, removed: 0, unchanged: 0 },
+      warnings: [
+        { line: 3, name: 'bad', detail: 'left out: port must be an integer from 1 to 65535' },
+        { line: 5, name: 'bad2', detail: 'left out: name is the same as on line 4' },
+      ],
+    })
     const bad = await ask('POST', '/v1/import?format=ssh-config&skip=2&user=', { body })
     assert.deepEqual(
       JSON.parse(bad.text)
