@@ -7,6 +7,7 @@ import { type Fault, InvalidInputError, UsageError } from '../errors.ts'
 import { asFlags, type ImportOptions, inQuery, parseImportOptions } from '../exchange/import-options.ts'
 import { type ImportFormatName, importFormatNames } from '../exchange/import-reader.ts'
 import { eitherOf } from '../text.ts'
+import { describeForeignInput } from './foreign-input.ts'
 import { describeDone, describeTried, ImportRefusedError, linesOf } from './import-report.ts'
 import { importToFolder, sendRecords } from './import-target.ts'
 import { clientFlags, connectElsewhere } from './remote/connect.ts'
@@ -52,7 +53,7 @@ export const importCommand = defineCommand({
   flags: ['format', 'mode', 'dryRun', ...formatFlags, 'user', 'reason', ...clientFlags],
   exitCodes: { ...elsewhereExitCodes, 65: DAMAGED, 75: IN_USE },
   async run({ options, given, operands: [source = ''] }, context) {
-    const format = formatOf(source, options.format)
+    const format = formatOf(source, options.format) ?? (await refuseFormat(source, options.format))
     const path = resolve(options.data)
     checkUser(format, given)
     const importOptions = optionsOf(options, format)
@@ -77,11 +78,16 @@ export const importCommand = defineCommand({
   },
 })
 
-function formatOf(source: string, given: string | undefined): ImportFormatName {
+function formatOf(source: string, given: string | undefined): ImportFormatName | undefined {
   const told = given ?? formatsByEnding.find(([ending]) => `/${unpackedName(source)}`.endsWith(ending))?.[1]
-  const format = importFormatNames.find((known) => known === told)
-  if (format !== undefined) return format
-  const what = told === undefined ? `tell the format of "${source}"` : `import ${told}`
+  return importFormatNames.find((known) => known === told)
+}
+
+/** @throws {UsageError} with what the file is, if another tool has written it. */
+async function refuseFormat(source: string, given: string | undefined): Promise<never> {
+  const what = given === undefined ? `tell the format of "${source}"` : `import ${given}`
+  const found = given === undefined ? await describeForeignInput(source) : undefined
+  if (found !== undefined) throw new UsageError(`Cannot import ${source}: it ${found}`)
   throw new UsageError(`Cannot ${what}; say --format with one of ${importFormatNames.join(', ')}`)
 }
 

@@ -223,7 +223,7 @@ interface PlainFile {
 }
 
 /** @throws {InvalidInputError} for a folder, a pipe or a device. Also throws system errors. */
-async function openPlainFile(path: string, files: FileSystem): Promise<PlainFile> {
+export async function openPlainFile(path: string, files: FileSystem = realFileSystem): Promise<PlainFile> {
   // Without O_NONBLOCK, to open a named pipe could take for ever.
   const file = await files.open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {

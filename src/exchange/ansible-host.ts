@@ -10,6 +10,8 @@ import { KIND_LABEL } from './kinds.ts'
 import type { RowFault } from './row.ts'
 import { faultOfKeyPath } from './ssh-key-path.ts'
 
+/** A label, as an export writes it: the variable cannot have all characters of the key. */
+const OWN_LABEL = /^connbook_label_(.*)$/s
 const SHOWN_CHARACTERS_MAX = 100
 /** More than a record can have, and no end of them in memory. */
 const LABELS_KEPT_MAX = 2 * LABELS_MAX
@@ -87,14 +89,17 @@ export class AnsibleHost {
       ...withLabel(JUMP_LABEL, this.#readWay(faults, leaveOut)),
       ...withLabel(KEY_LABEL, this.#readKey(leaveOut)),
     }
-    return { fields: found, labelsPatch, faults }
+    const looseKeys = [...this.#labels].flatMap(([key, { variable }]) =>
+      OWN_LABEL.test(variable) ? [key] : [],
+    )
+    return { fields: found, labelsPatch, faults, ...(looseKeys.length === 0 ? {} : { looseKeys }) }
   }
 
   /** @returns Whether it became one. */
   #takeLabel(variable: string, { kind, text }: AnsibleValue): boolean {
     if (text === undefined || !['text', 'number', 'literal'].includes(kind) || isSecret(variable))
       return false
-    const own = /^connbook_label_(.*)$/s.exec(variable)?.[1]
+    const own = OWN_LABEL.exec(variable)?.[1]
     // Those have other places in an inventory.
     if (own !== undefined && /^(?:group|kind|(?:ssh|pg)_.*)$/s.test(own)) return false
     const key = labelKeyOf(own ?? variable)

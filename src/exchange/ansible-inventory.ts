@@ -1,6 +1,6 @@
 import { NOTED_NAME_BYTES, STREAM_PIECE_CHARACTERS } from '../limits.ts'
 import type { Configuration } from '../store/configuration.ts'
-import { GROUP_KEY, groupsIn, type Labels, labelOf } from '../store/labels.ts'
+import { GROUP_KEY, groupsIn, type Labels, labelOf, variableOfKey } from '../store/labels.ts'
 import { isOtherConnection } from './ansible-connections.ts'
 import { controlPathOf } from './ansible-control-path.ts'
 import { bareHostname, type ExportTail, type RecordBook } from './export-format.ts'
@@ -108,7 +108,7 @@ const QUOTED = 'holds a quotation mark, which Ansible passes on as it is'
 function variablesOf(labels: Labels = {}): [variable: string, value: string][] {
   return Object.keys(labels)
     .filter((key) => key !== GROUP_KEY && key !== KIND_LABEL && !/^(?:ssh|pg)\./.test(key))
-    .map((key) => [`connbook_label_${key.replace(/[^a-z0-9]/g, '_')}`, labelOf(labels, key) ?? ''])
+    .map((key) => [`connbook_label_${variableOfKey(key)}`, labelOf(labels, key) ?? ''])
 }
 
 /** Whether a name means the machine that Ansible runs on, to Ansible or to whoever writes playbooks. */

@@ -13,9 +13,11 @@ export function isSecret(column: string): boolean {
   return words.some((word) => /^(?:pass|pwd|credentials?)$/.test(word))
 }
 
-/** The key of the label that a column or a variable becomes; still to be checked. */
+/** The key of the label that a column or a variable becomes; still to be checked. Letters lose their marks. */
 export function labelKeyOf(name: string): string {
   return name
+    .normalize('NFD')
+    .replace(/\p{M}+/gu, '')
     .trim()
     .toLowerCase()
     .replace(/[^a-z0-9._/-]/gu, '-')

@@ -1,4 +1,4 @@
-import { NAME_CHARACTERS_MAX } from '../limits.ts'
+import { LABEL_KEY_CHARACTERS_MAX, NAME_CHARACTERS_MAX } from '../limits.ts'
 import { fieldNames, recordFields } from '../store/fields.ts'
 import { faultOfKey } from '../store/labels.ts'
 import { allOf, checkText, counted } from '../text.ts'
@@ -56,6 +56,8 @@ export class CsvColumns {
   }[]
   /** Positions of columns that are left out for want of a name; none may have a value. */
   readonly #nameless: number[] = []
+  /** Names of columns that are to be labels, and cannot. */
+  readonly #keyless: string[] = []
   readonly #labelsAt: number
   readonly #labels: readonly (readonly [key: string, at: number])[]
 
@@ -233,6 +235,7 @@ export class CsvColumns {
       else if (extra === undefined && !asked.has(at)) unknown.push(name)
       else this.#becomes[at] = null
     }
+    this.#refuseKeyless()
     if (unknown.length === 0) return
     const remedies = `${spell('extra', 'labels')} to keep each as a label, or ${spell('extra', 'ignore')} to leave them out`
     this.#refuse(
@@ -240,13 +243,22 @@ export class CsvColumns {
     )
   }
 
+  /** All columns whose names have no key of a label in them. */
+  #refuseKeyless() {
+    const [first] = this.#keyless
+    if (first === undefined) return
+    const remedy = this.#options.spell('map', `${LABEL}KEY`, first.slice(0, NAME_CHARACTERS_SHOWN_MAX))
+    this.#refuse(
+      `names ${listed(this.#keyless)}, which cannot be ${this.#keyless.length === 1 ? 'the key of a label' : 'keys of labels'}: such a key is 1 to ${LABEL_KEY_CHARACTERS_MAX} of a-z, 0-9, ".", "_", "/" and "-", the first a letter; say a key for each, such as ${remedy}`,
+    )
+  }
+
   /** @param labelled The positions of what columns become, for this one as well. */
   #takeLabel(at: number, column: string, labelled: Map<string | null | undefined, number>) {
     const key = labelKeyOf(column)
-    const fault = faultOfKey(key)
-    if (fault !== undefined) {
-      const remedy = this.#options.spell('map', `${LABEL}KEY`, column.slice(0, NAME_CHARACTERS_SHOWN_MAX))
-      return this.#refuse(`names ${shown(column)}, and ${shown(key)} ${fault}; say ${remedy}`)
+    if (faultOfKey(key) !== undefined) {
+      this.#keyless.push(column)
+      return
     }
     const other = labelled.get(LABEL + key)
     if (other === undefined) {

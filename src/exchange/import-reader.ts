@@ -6,6 +6,7 @@ import { importRowMemory } from '../store/import-plan.ts'
 import { checkText, counted } from '../text.ts'
 import { createAnsibleReader } from './ansible-rows.ts'
 import { createCsvReader } from './csv-rows.ts'
+import { describeForeignFile, FOREIGN_HEAD_CHARACTERS } from './foreign-file.ts'
 import { FoundFaults } from './found-faults.ts'
 import { type ImportOptions, noImportOptions } from './import-options.ts'
 import { type ImportEncoding, ImportTextDecoder } from './import-text.ts'
@@ -69,6 +70,10 @@ export class ImportReader {
   readonly #isSkipping: boolean
   /** Whether something is wrong with more than single rows. */
   #isLost = false
+  /** The beginning of the file, to tell what another tool has written. */
+  #head = ''
+  /** Of `ansible`: it says itself how an inventory becomes JSON. */
+  readonly #hasOwnAdvice: boolean
   #firstEmpty: number | undefined
   #emptyCount = 0
   #rows = 0
@@ -89,6 +94,7 @@ export class ImportReader {
   ) {
     this.#reader = rowReaders[format](options)
     this.#faults = new FoundFaults(faultsMax)
+    this.#hasOwnAdvice = format === 'ansible'
     this.#isSkipping = options.isSkipping === true
     this.#rowsMax = rowsMax
     this.#memoryMax = memoryMax
@@ -97,7 +103,9 @@ export class ImportReader {
   /** @throws {InvalidInputError} as `ImportTextDecoder.decode` does; then nothing more can be read. */
   read(bytes: Uint8Array): void {
     if (this.#isOver) return
-    for (const row of this.#reader.read(this.#decoder.decode(bytes))) this.#takeRow(row)
+    const text = this.#decoder.decode(bytes)
+    if (this.#head.length < FOREIGN_HEAD_CHARACTERS) this.#head += text.slice(0, FOREIGN_HEAD_CHARACTERS)
+    for (const row of this.#reader.read(text)) this.#takeRow(row)
     if (!this.#isOver) this.#addMemory({}, 0)
   }
 
@@ -116,6 +124,14 @@ export class ImportReader {
       if (this.#isOver) break
     }
     return this.#result()
+  }
+
+  #tellForeign() {
+    const detail = this.#hasOwnAdvice ? undefined : describeForeignFile(this.#head)
+    this.#head = ''
+    if (detail === undefined) return
+    this.#isLost = true
+    this.#faults.add({ isWay: true, order: 0, field: 'document', detail })
   }
 
   #takeRow(row: Row): void {
@@ -138,7 +154,7 @@ export class ImportReader {
   }
 
   #takeRecord(row: RecordRow): void {
-    const { fields, labelsPatch, lines: linesOfFields = {}, faults: found = [] } = row
+    const { fields, labelsPatch, looseKeys, lines: linesOfFields = {}, faults: found = [] } = row
     const name = typeof fields.name === 'string' ? fields.name : ''
     const before = this.#lines.get(name)
     const isNameSound = checkText(name, NAME_CHARACTERS_MAX) === undefined
@@ -152,7 +168,8 @@ export class ImportReader {
       const line = Object.hasOwn(linesOfFields, fault.field) ? linesOfFields[fault.field] : undefined
       this.#faults.add(line === undefined ? fault : { ...fault, line })
     })
-    if (draft !== undefined && found.length === 0 && before === undefined) this.#drafts.push(draft)
+    if (draft !== undefined && found.length === 0 && before === undefined)
+      this.#drafts.push(looseKeys === undefined ? draft : { ...draft, looseKeys })
     // A faulty row leaves only its name in memory.
     const bytes = draft === undefined ? IMPORT_ROW_MEMORY_BYTES + 2 * name.length : importRowMemory(draft)
     this.#addMemory(row, bytes)
@@ -176,6 +193,7 @@ export class ImportReader {
   }
 
   #result(): ImportedRecords {
+    if (this.#drafts.length === 0 && this.#faults.count > 0) this.#tellForeign()
     const { separator, columns, warnings = [] } = this.#reader
     const lines = this.#hasLines ? this.#lines : undefined
     const isSkipped = this.#isSkipping && this.#faults.count > 0 && !this.#isLost
@@ -205,7 +223,7 @@ export class ImportReader {
   }
 }
 
-function withoutPatch({ labelsPatch, ...record }: ImportedConfiguration): NewConfiguration {
+function withoutPatch({ labelsPatch, looseKeys: _, ...record }: ImportedConfiguration): NewConfiguration {
   if (labelsPatch === undefined) return record
   const set = Object.entries(labelsPatch).filter((entry): entry is [string, string] => entry[1] !== null)
   return set.length === 0 ? record : { ...record, labels: Object.fromEntries(set) }

@@ -1,5 +1,6 @@
 import { InvalidInputError } from '../errors.ts'
 import { IMPORT_ROW_CHARACTERS_MAX } from '../limits.ts'
+import { describeForeignFile, PACKED } from './foreign-file.ts'
 import { countOf } from './row.ts'
 
 export const importEncodings = ['utf-8', 'utf-16le', 'utf-16be'] as const
@@ -57,6 +58,7 @@ export class ImportTextDecoder {
   #begin(): string {
     const bytes = this.#held
     this.#held = Buffer.alloc(0)
+    if (bytes.toString('latin1', 0, PACKED.length) === PACKED) throw refusedAsPacked()
     const [first, second] = bytes
     if (first === 0xff && second === 0xfe) this.#encoding = 'utf-16le'
     else if (first === 0xfe && second === 0xff) this.#encoding = 'utf-16be'
@@ -118,6 +120,11 @@ export class ImportTextDecoder {
           'write it again, or see what this says: iconv -f UTF-16 -t UTF-8 FILE > NEW',
         )
   }
+}
+
+function refusedAsPacked(): InvalidInputError {
+  const detail = describeForeignFile(PACKED) ?? ''
+  return new InvalidInputError(`The file ${detail}`, [{ field: 'document', detail }])
 }
 
 function unmarked(order: 'LE' | 'BE'): InvalidInputError {

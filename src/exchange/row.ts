@@ -10,6 +10,8 @@ export interface RecordRow {
   readonly fields: Record<string, unknown>
   /** For formats that can express only some labels; the record's other labels stay. */
   readonly labelsPatch?: LabelsPatch
+  /** Keys of the patch as in `ImportedConfiguration`. */
+  readonly looseKeys?: readonly string[]
   /** Where values stand that are not on `line`, by the field that a fault of them names. */
   readonly lines?: Readonly<Record<string, number>>
   /** What the format itself finds wrong. Fields that these name are not checked again. */

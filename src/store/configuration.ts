@@ -17,7 +17,11 @@ import { sharedLabels } from './shared-labels.ts'
 export type NewConfiguration = FieldValues & { readonly labels?: Labels | undefined }
 
 /** The content of a record in an imported file, where a file may say something of some labels only. */
-export type ImportedConfiguration = NewConfiguration & { readonly labelsPatch?: LabelsPatch | undefined }
+export type ImportedConfiguration = NewConfiguration & {
+  readonly labelsPatch?: LabelsPatch | undefined
+  /** Keys of the patch that stand for any label whose key differs only in characters that a variable cannot have. */
+  readonly looseKeys?: readonly string[]
+}
 
 /** Fields to change. `labels` replaces all labels, `labelsPatch` changes some; without both, all stay. */
 export type ConfigurationPatch = Partial<ImportedConfiguration>

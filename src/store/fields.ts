@@ -134,6 +134,9 @@ export function parseDigits(text: string): unknown {
 /** A usual DNS name: its last label begins with a letter, so it is not an IPv4 address and does not end in digits alone. */
 const USUAL_NAME = /^(?:\w(?:[\w-]{0,61}\w)?\.)*[A-Za-z](?:[\w-]{0,61}\w)?$/
 
+/** An IPv4 address in other forms than the strict one (RFC 6943 section 3.1.1) whose numbers have zeros before them. */
+const PADDED_ADDRESS = /^(?=.*(?:^|\.)0\d)\d+(?:\.\d+){3}$/
+
 function checkHostname(value: unknown): string | undefined {
   if (typeof value === 'string' && value.length <= HOSTNAME_CHARACTERS_MAX && USUAL_NAME.test(value))
     return undefined
@@ -143,6 +146,11 @@ function checkHostname(value: unknown): string | undefined {
   if (bracketed !== undefined)
     return isIPv6(bracketed) ? undefined : 'must be an IPv6 address inside brackets'
   if (isIP(value) !== 0) return undefined
+  const [, address = '', length] = /^([^/]*)(\/\d{1,3})$/.exec(value) ?? []
+  if (length !== undefined && isIP(address) !== 0)
+    return `must be an address alone: leave out "${length}", the length of its network`
+  if (PADDED_ADDRESS.test(value))
+    return 'must be an IPv4 address of four numbers without zeros before them, which some programs take for octal'
   return value.includes(':')
     ? 'must be an IPv6 address, an IPv4 address or a DNS name, without a port'
     : checkDnsName(value)

@@ -6,7 +6,7 @@ import type { Actor, ImportMode, Notes } from './authorship.ts'
 import type { BulkChange, ImportPlan, StoredNow } from './bulk-change.ts'
 import type { Alteration, Change } from './change.ts'
 import { Configuration, type ImportedConfiguration, labelsAfter } from './configuration.ts'
-import { countLabels, stepsOfLabels } from './labels.ts'
+import { countLabels, stepsOfLabels, withOwnKeys } from './labels.ts'
 import { amountOf, heldMemory, recordMemory } from './record-room.ts'
 import { SLICE_STEPS, Slice } from './slices.ts'
 
@@ -161,13 +161,20 @@ function recordAfter(
   nextId: number,
 ): Configuration {
   try {
-    if (before !== undefined) return before.with(draft)
+    if (before !== undefined) return before.with(withKeysOf(before, draft))
     return new Configuration(nextId, { ...draft, labels: labelsAfter(undefined, draft) })
   } catch (error) {
     if (!(error instanceof InvalidInputError)) throw error
     const faults = error.faults.map((fault) => ({ ...fault, name: draft.name }))
     throw new InvalidInputError('Cannot import the records; nothing has changed', faults)
   }
+}
+
+/** The draft with the keys of labels that the record has, where the file cannot tell them apart. */
+function withKeysOf({ labels }: Configuration, draft: ImportedConfiguration): ImportedConfiguration {
+  const { labelsPatch, looseKeys } = draft
+  if (labels === undefined || labelsPatch === undefined || looseKeys === undefined) return draft
+  return { ...draft, labelsPatch: withOwnKeys(labels, labelsPatch, looseKeys) }
 }
 
 /** The changes of a plan, in an order in which they can be applied one by one. */

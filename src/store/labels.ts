@@ -87,6 +87,23 @@ export function hasGroup(value: string | undefined, group: string): boolean {
   return group !== '' && value?.includes(group) === true && groupsIn(value).includes(group)
 }
 
+/** The key of a label as a variable has it: `_` for all but letters and digits. */
+export function variableOfKey(key: string): string {
+  return key.replace(/[^a-z0-9]/g, '_')
+}
+
+/** A patch with the keys that a record has, where loose keys stand for exactly one of them. */
+export function withOwnKeys(labels: Labels, patch: LabelsPatch, looseKeys: readonly string[]): LabelsPatch {
+  const own = Map.groupBy(Object.keys(labels), variableOfKey)
+  const entries = Object.entries(patch).map(([key, value]) => {
+    const [only, ...others] = own.get(variableOfKey(key)) ?? []
+    const isLoose = looseKeys.includes(key) && !Object.hasOwn(labels, key)
+    const isClear = only !== undefined && others.length === 0 && !Object.hasOwn(patch, only)
+    return [isLoose && isClear ? only : key, value] as const
+  })
+  return Object.fromEntries(entries)
+}
+
 /** What is wrong with the labels of a caller: with all of them, as `labels`, or with one, as `labels.KEY`. */
 export function faultsOfLabels(input: unknown): Fault[] {
   if (!isObject(input)) return [notAnObject(input)]

@@ -52,6 +52,70 @@ describe('connbook import', () => {
     assert.equal(again.stderr, `Imported to ${folder}: 0 added, 0 modified, 0 removed, 2 unchanged\n`)
   })
 
+  it('gives labels from Ansible to the keys that a record has, where variables cannot tell these apart', async (t) => {
+    const labels = { 'cost-center': '4711', 'app.kubernetes.io/name': 'shop', a_b: '1', 'a-b': '2' }
+    const before = { name: 'web', hostname: '192.0.2.1', port: 22, username: 'ops' }
+    const { folder, file } = await setUp(t, 'book.jsonl', JSON.stringify({ ...before, labels }))
+    await runImport(folder, [file])
+    const own = { cost_center: '4712', app_kubernetes_io_name: 'shop', a_b: '3', env: 'prod' }
+    const variables = Object.entries(own).map(([key, value]) => [`connbook_label_${key}`, value])
+    const host = { ...Object.fromEntries(variables), ansible_host: '192.0.2.1', ansible_user: 'ops' }
+    const inventory = JSON.stringify({ _meta: { hostvars: { web: host } } })
+    const flags = ['-', '--format', 'ansible', '--extra', 'labels']
+    const tried = await runImport(folder, [...flags, '--dry-run'], inventory)
+    assert.match(tried.stdout, /Would add 0, modify 1/)
+    await runImport(folder, flags, inventory)
+    const { records } = await stateIn(folder)
+    assert.deepEqual(records.find(({ name }) => name === 'web')?.labels, {
+      'a-b': '2',
+      a_b: '3',
+      'app.kubernetes.io/name': 'shop',
+      'cost-center': '4712',
+      env: 'prod',
+    })
+  })
+
+  it('says what a file of another tool is, and the way from there', async (t) => {
+    const files: readonly (readonly [name: string, text: string, words: RegExp])[] = [
+      ['sessions.reg', '\ufeffWindows Registry Editor Version 5.00\r\n', /PuTTY.*connbook help import/],
+      ['hosts', '127.0.0.1 localhost\n', /\/etc\/hosts.*connbook help import/],
+      ['inventory.yml', 'all:\n  hosts:\n', /YAML.*ansible-inventory -i FILE --list/],
+      ['sheet.xlsx', 'PK\x03\x04', /save the sheet as "CSV UTF-8"/],
+    ]
+    for (const [name, text, words] of files) {
+      const bytes = Buffer.from(text, name.endsWith('.reg') ? 'utf16le' : 'utf8')
+      const { folder, file } = await setUp(t, name, bytes)
+      const { code, stderr } = await runImport(folder, [file])
+      assert.equal(code, 2, name)
+      assert.match(stderr, words)
+    }
+    const { folder, file } = await setUp(t, 'unknown', 'x y\n')
+    const other = await runImport(folder, [file])
+    assert.match(other.stderr, /^connbook: Cannot tell the format of ".*unknown"; say --format with one of /)
+  })
+
+  it('leaves lines at fault out with --skip, and names them', async (t) => {
+    const { folder, file } = await setUp(
+      t,
+      'records.csv',
+      `${HEADER}new,h,22,u\nbad,h,x,u\nworse,192.0.2.7/24,22,u\nnull,010.1.2.3,22,u\n`,
+    )
+    const { code, stderr } = await runImport(folder, [file, '--skip'])
+    assert.deepEqual(
+      [code, stderr.split('\n')],
+      [
+        0,
+        [
+          `connbook: ${file}, line 3, bad: left out: port must be an integer from 1 to 65535`,
+          `connbook: ${file}, line 4, worse: left out: hostname must be an address alone: leave out "/24", the length of its network`,
+          `connbook: ${file}, line 5, null: left out: hostname must be an IPv4 address of four numbers without zeros before them, which some programs take for octal`,
+          `Imported to ${folder}: 1 added, 0 modified, 0 removed, 0 unchanged`,
+          '',
+        ],
+      ],
+    )
+  })
+
   it('reads a spreadsheet as its flags say, with a server and without', async (t) => {
     const sheet = 'Title;IP;Kind;Rack;Password\nnew;h.example;SSH;4;x\nrdp;h.example;RDP;5;y\n'
     const flags = [

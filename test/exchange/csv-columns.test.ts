@@ -133,9 +133,20 @@ describe('the columns of CSV', () => {
 
   it('cannot become a label without a key, or two the same', () => {
     const header = FIELDS.join(',')
+    assert.deepEqual(
+      becomes(`${header},Memory (GB),2nd IP,\u0421\u0440\u0435\u0434\u0430`, { extra: 'labels' }),
+      [
+        '1 header names "Memory (GB)", "2nd IP" and "\u0421\u0440\u0435\u0434\u0430", which cannot be keys of labels: such a key is 1 to 63 of a-z, 0-9, ".", "_", "/" and "-", the first a letter; say a key for each, such as map=label.KEY:Memory (GB)',
+      ],
+    )
     assert.match(
       String(becomes(`${header},(1)`, { extra: 'labels' })),
-      /names "\(1\)", and "-1-" is not a label: .*; say map=label\.KEY:\(1\)$/,
+      /names "\(1\)", which cannot be the key of a label/,
+    )
+    assert.deepEqual(
+      readWith('name,hostname,port,username,Zust\u00e4ndig,E\u0301tage\na,h,22,u,x,y\n', { extra: 'labels' })
+        .drafts[0]?.labelsPatch,
+      { zustandig: 'x', etage: 'y' },
     )
     assert.deepEqual(becomes(`${header},My Env,my-env`, { extra: 'labels' }), [
       '1 header names "My Env" and "my-env" for the label my-env',
