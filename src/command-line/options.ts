@@ -1,6 +1,7 @@
 import { exportFormatNames } from '../exchange/export-formats.ts'
 import { extraColumns, separatorWords } from '../exchange/import-options.ts'
 import { importFormatNames } from '../exchange/import-reader.ts'
+import { inputEncodings } from '../exchange/import-text.ts'
 import { clusterFlags } from '../service/cluster-options.ts'
 import { type OptionSpec, type ParsedOptions, parsePath } from '../service/option-values.ts'
 import { serverOptionSpecs } from '../service/server-options.ts'
@@ -77,6 +78,12 @@ const commandOptionSpecs = {
     flag: '--user',
     placeholder: 'NAME',
     help: 'username of the hosts of an SSH configuration that have none',
+  },
+  encoding: {
+    flag: '--encoding',
+    placeholder: 'ENCODING',
+    help: 'of a file that is not UTF-8 or UTF-16: windows-1252, as Excel writes',
+    choices: inputEncodings,
   },
   separator: {
     flag: '--separator',

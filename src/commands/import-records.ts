@@ -6,6 +6,7 @@ import { InvalidInputError } from '../errors.ts'
 import { type FileFault, FoundFaults } from '../exchange/found-faults.ts'
 import type { ImportOptions } from '../exchange/import-options.ts'
 import { type ImportFormatName, ImportReader, type ReadForm } from '../exchange/import-reader.ts'
+import type { InputEncoding } from '../exchange/import-text.ts'
 import { flatSshConfiguration } from '../exchange/ssh-config-format.ts'
 import { type LocatedFault, type SourceLocation, SshConfiguration } from '../exchange/ssh-configuration.ts'
 import { changesWay } from '../exchange/ssh-keywords.ts'
@@ -35,6 +36,8 @@ export interface ImportOrder {
   readonly username?: string | undefined
   /** How the file is read. */
   readonly options: ImportOptions
+  /** Of the file, if it is neither UTF-8 nor UTF-16. */
+  readonly encoding?: InputEncoding | undefined
   /** Why, for the history. */
   readonly reason?: string | undefined
 }
@@ -67,7 +70,8 @@ export async function readRecords(
       return takeHosts(hosts, take)
     }
     const reader = new ImportReader(format, FAULTS_MAX, { options: order.options })
-    await readInput(source, context, (piece, share) => {
+    await readInput(source, context, (bytes, share) => {
+      const piece = inUtf8(bytes, order)
       take?.(piece)
       reader.read(piece)
       progress.show(share)
@@ -75,7 +79,7 @@ export async function readRecords(
     const { drafts, faults, faultCount, warnings, read } = reader.end()
     if (faultCount > 0) throw refusal(order, faults, faultCount)
     for (const warning of warnings) context.screen.write(`connbook: ${describeWarning(source, warning)}\n`)
-    return { drafts, read }
+    return { drafts, read: order.encoding === undefined ? read : { ...read, encoding: order.encoding } }
   } catch (error) {
     if (!(error instanceof InvalidInputError)) throw error
     throw new ImportRefusedError(`Cannot import ${source}: ${error.message}; nothing has changed`)
@@ -89,6 +93,16 @@ function takeHosts(hosts: readonly ResolvedHost[], take: ((piece: Buffer) => voi
   if (take !== undefined) for (const text of flatSshConfiguration(drafts)) take(Buffer.from(text))
   const locations = new Map(hosts.map(({ draft, location }) => [draft.name, locationOf(location)]))
   return { drafts, locationOf: (name) => locations.get(name) }
+}
+
+/** A piece of the file that was named, in UTF-8. */
+function inUtf8(bytes: Buffer, { encoding }: ImportOrder): Buffer {
+  // Each byte of such an encoding is a character.
+  return encoding === undefined ? bytes : Buffer.from(new TextDecoder(encoding).decode(bytes))
+}
+
+async function* allInUtf8(pieces: AsyncIterable<Buffer>, order: ImportOrder): AsyncGenerator<Buffer> {
+  for await (const piece of pieces) yield inUtf8(piece, order)
 }
 
 /**
@@ -131,7 +145,7 @@ async function readSshHosts(
   const what = isStandardInput(source) ? 'standard input' : `"${source}"`
   const pieces = readInputBytes({ source, what, context, onShare: (share) => progress.show(share) })
   const id = isStandardInput(source) ? undefined : await fileIdOf(source)
-  await takeSshFiles(configuration, pieces, ownerOf(source, context), id)
+  await takeSshFiles(configuration, allInUtf8(pieces, order), ownerOf(source, context), id)
   const username = order.username ?? callersAccount(context.environment)
   const hosts = resolveHosts(configuration, { username, isSkipping, remedy: '--user NAME' }, onFault)
   const nameless = order.username === undefined ? hosts.filter(({ hasUser }) => !hasUser).length : 0

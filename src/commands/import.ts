@@ -50,7 +50,7 @@ export const importCommand = defineCommand({
     `A file with a fault changes nothing; the message names each fault with its line. FILE - is standard input. The format is ${eitherOf(importFormatNames)}: the end of the file name decides, or --format.`,
     'An SSH configuration is read as ssh reads it for whoever runs the command, Host *, Match by host names and Include too. Nothing is executed.',
   ],
-  flags: ['format', 'mode', 'dryRun', ...formatFlags, 'user', 'reason', ...clientFlags],
+  flags: ['format', 'mode', 'dryRun', 'encoding', ...formatFlags, 'user', 'reason', ...clientFlags],
   exitCodes: { ...elsewhereExitCodes, 65: DAMAGED, 75: IN_USE },
   async run({ options, given, operands: [source = ''] }, context) {
     const format = formatOf(source, options.format) ?? (await refuseFormat(source, options.format))
@@ -60,6 +60,7 @@ export const importCommand = defineCommand({
     const order = {
       ...{ source, format, mode: options.mode, isTrial: options.dryRun },
       ...{ username: options.user, options: importOptions, reason: options.reason },
+      encoding: options.encoding,
     }
     const client = await connectElsewhere({ options, given }, context, 'import')
     const importing =

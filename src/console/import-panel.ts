@@ -7,6 +7,7 @@ import { button, element } from './element.ts'
 import { grouped } from './figure-text.ts'
 import { ImportChoices } from './import-choices.ts'
 import { ImportColumns } from './import-columns.ts'
+import { isOtherEncoding, offerWindows1252 } from './import-encoding.ts'
 import { type ImportFormat, importFormats, readLines, whyUnreadable } from './import-format.ts'
 import {
   type Counts,
@@ -163,6 +164,13 @@ export class ImportPanel {
     this.#report.replaceChildren(...warningTables(trial), ...firstRecords(trial.read), ...nameLists(trial))
   }
 
+  /** Takes the same file in another encoding; what was chosen stays. */
+  #takeDecoded(file: Blob) {
+    if (this.#given === undefined) return
+    this.#given = { ...this.#given, file }
+    void this.#try()
+  }
+
   /** Somebody else was faster than the import, which was sent so often. */
   async #tryAgain<Reply extends Counts>(sends: number): Promise<Reply | undefined> {
     const before = JSON.stringify(this.#trial)
@@ -285,7 +293,11 @@ export class ImportPanel {
     if (signal.aborted) return
     const table = faultTable('Errors in the file', faults.map(withField), lines)
     if (read?.columns !== undefined) this.#columns.update(read.columns)
-    this.#report.replaceChildren(table, ...(read === undefined ? [] : firstRecords(read)))
+    const offer = isOtherEncoding(faults)
+      ? [await offerWindows1252(file, (decoded) => this.#takeDecoded(decoded))]
+      : []
+    if (signal.aborted) return
+    this.#report.replaceChildren(table, ...offer, ...(read === undefined ? [] : firstRecords(read)))
     if (!this.#keepsFocus) (this.#columns.isOpen ? this.#columns : table).focus()
   }
 }

@@ -1,3 +1,4 @@
+import type { Fault } from '../errors.ts'
 import type { ImportWarning, ReadColumn } from '../exchange/row.ts'
 import { explain, Refusal, Unreachable } from './api.ts'
 import { type Configuration, fields } from './configuration.ts'
@@ -131,13 +132,13 @@ export function nameList(
 /** A table of what is wrong, to be scrolled and focused. */
 export function faultTable(
   title: string,
-  faults: readonly ImportWarning[],
+  faults: readonly ListedFault[],
   lines: ReadonlyMap<number, string> = new Map(),
   heading = 'Fault',
 ): HTMLElement {
   const columns = [
-    { title: 'Line', show: ({ line }: ImportWarning) => line !== undefined && grouped(line) },
-    { title: 'Name', show: ({ name }: ImportWarning) => name !== undefined && shown(name) },
+    { title: 'Line', show: lineText },
+    { title: 'Name', show: nameText },
     { title: heading, show: ({ detail }: ImportWarning) => shown(detail) },
     {
       title: 'Text of the line',
@@ -158,6 +159,22 @@ export function faultTable(
     columns.map((column) => column.title),
     rows,
   )
+}
+
+type ListedFault = ImportWarning & Pick<Fault, 'lines' | 'more'>
+
+/** The lines of a fault that several have: the first of them, and how many there are more. */
+function lineText({ line, lines, more = 0 }: ListedFault): string | false {
+  if (lines === undefined) return line !== undefined && grouped(line)
+  return lines.map(grouped).join(', ') + andMore(more)
+}
+
+function nameText({ name, lines, more = 0 }: ListedFault): HTMLElement | false {
+  return name !== undefined && element('span', {}, shown(name), lines === undefined ? andMore(more) : '')
+}
+
+function andMore(more: number): string {
+  return more > 0 ? ` and ${grouped(more)} more` : ''
 }
 
 function scrolledTable(

@@ -9,7 +9,7 @@ import { createCsvReader } from './csv-rows.ts'
 import { describeForeignFile, FOREIGN_HEAD_CHARACTERS } from './foreign-file.ts'
 import { FoundFaults } from './found-faults.ts'
 import { type ImportOptions, noImportOptions } from './import-options.ts'
-import { type ImportEncoding, ImportTextDecoder } from './import-text.ts'
+import { type ImportEncoding, ImportTextDecoder, type InputEncoding } from './import-text.ts'
 import { createJsonlReader, createJsonReader } from './json-rows.ts'
 import { parseRow } from './parsed-row.ts'
 import { createPgServiceReader } from './pg-service-rows.ts'
@@ -42,7 +42,7 @@ export interface ImportedRecords {
 
 /** How a file was read. */
 export interface ReadForm {
-  readonly encoding: ImportEncoding
+  readonly encoding: ImportEncoding | InputEncoding
   /** Only of CSV. */
   readonly separator?: string
   readonly columns?: readonly ReadColumn[]

@@ -6,9 +6,13 @@ import { countOf } from './row.ts'
 export const importEncodings = ['utf-8', 'utf-16le', 'utf-16be'] as const
 export type ImportEncoding = (typeof importEncodings)[number]
 
+/** What the command reads besides, if it is told so; each byte is a character. */
+export const inputEncodings = ['windows-1252'] as const
+export type InputEncoding = (typeof inputEncodings)[number]
+
 const BYTE_ORDER_MARK_BYTES_MAX = 3
 const LATIN_ADVICE =
-  'if it is Windows-1252, as from Excel, convert it with: iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW'
+  'if it is Windows-1252, as from Excel, give the command --encoding windows-1252, or convert it with: iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW'
 
 /**
  * Decodes a text, given in pieces of bytes: UTF-8 with or without byte order mark, or UTF-16 with one. The mark is left

@@ -415,6 +415,13 @@ const rows: { readonly [One in Name]: Row } = {
     fallback: 'merge',
     ...choiceOf('merge', 'replace'),
   },
+  encoding: {
+    flag: '--encoding',
+    variable: 'CONNBOOK_ENCODING',
+    isOfCommand: true,
+    fallback: undefined,
+    ...choiceOf('windows-1252'),
+  },
   separator: {
     flag: '--separator',
     variable: 'CONNBOOK_SEPARATOR',

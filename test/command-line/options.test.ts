@@ -48,6 +48,7 @@ const rows: {
     | 'mode'
     | 'dryRun'
     | 'separator'
+    | 'encoding'
     | 'map'
     | 'extra'
     | 'only'

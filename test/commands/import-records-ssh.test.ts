@@ -44,7 +44,7 @@ describe('connbook import of a real SSH configuration', () => {
       '  "~/.ssh/loop2", line 1: Include "~/.ssh/loop" includes itself by way of "~/.ssh/loop2"',
       '  "~/.ssh/deep15", line 1: Include "~/.ssh/deep16" is deeper than 16 files within each other, which ssh refuses',
       '  line 6: Include "~x/y" names the home of another account; write the path in full',
-      '  line 7: Include "~/.ssh/latin" was not read to its end: Line 1 is not valid UTF-8; if it is Windows-1252, as from Excel, convert it with: iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW',
+      '  line 7: Include "~/.ssh/latin" was not read to its end: Line 1 is not valid UTF-8; if it is Windows-1252, as from Excel, give the command --encoding windows-1252, or convert it with: iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW',
       '  "~/.ssh/long", line 3: row is longer than 16384 characters',
       '  line 9: Include "" names an empty path',
       '  line 10: Include names nothing',

@@ -94,6 +94,24 @@ describe('connbook import', () => {
     assert.match(other.stderr, /^connbook: Cannot tell the format of ".*unknown"; say --format with one of /)
   })
 
+  it('reads Windows-1252 where it is told so, with a server and without', async (t) => {
+    const bytes = Buffer.from(`${HEADER}b\u00fcro,h,22,M\u00fcller\n`, 'latin1')
+    const { folder, file } = await setUp(t, 'ansi.csv', bytes)
+    const tried = await runImport(folder, [file, '--encoding', 'windows-1252', '--dry-run'])
+    assert.match(tried.stdout, /^Read as windows-1252, separated by ","\n/)
+    await runImport(folder, [file, '--encoding', 'windows-1252'])
+    assert.ok((await names(folder)).includes('b\u00fcro'))
+    const service = await start(t)
+    const beside = await runImport(service.folder.path, [file, '--encoding', 'windows-1252'])
+    assert.match(beside.stderr, /: 1 added/)
+    const config = join(folder, '..', 'ssh_config')
+    await writeFile(config, Buffer.from('Host x\n  User J\u00fcrgen\n', 'latin1'))
+    const ssh = await runImport(folder, [config, '--encoding', 'windows-1252'])
+    assert.equal(ssh.code, 0, ssh.stderr)
+    const { code } = await runImport(folder, [file, '--encoding', 'latin1'])
+    assert.equal(code, 2)
+  })
+
   it('leaves lines at fault out with --skip, and names them', async (t) => {
     const { folder, file } = await setUp(
       t,

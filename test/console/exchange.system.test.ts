@@ -119,6 +119,31 @@ describe('the import', { skip: noChromium }, () => {
     await showsNames(page, ['web1'])
   })
 
+  it('offers to read a file as Windows-1252, and says what its first odd word then is', async (t) => {
+    const server = await startConsoleServer(t, { records: 0 })
+    const page = await openConsole(t, { server, path: VIEW, expected: { statuses: REFUSED_CHECKS } })
+    await logIn(page, admin.username, admin.password)
+    await choose(page, Buffer.from(`${HEADER}b\u00fcro,h,22,u\n`, 'latin1'))
+    await page.getByText('The first word with such a character would be b\u00fcro.').waitFor()
+    await assertAccessible(page)
+    await page.getByRole('button', { name: 'Read as Windows-1252' }).click()
+    await page.getByText('Checked: an import would give 1 added').waitFor()
+    await importNow(page)
+    await page.getByText('Imported: 1 added').waitFor()
+  })
+
+  it('shows a fault of many lines once, with its lines', async (t) => {
+    const server = await startConsoleServer(t, { records: 0 })
+    const page = await openConsole(t, { server, path: VIEW, expected: { statuses: REFUSED_CHECKS } })
+    await logIn(page, admin.username, admin.password)
+    await choose(page, 'Host a\nHost b\nHost c\nHost d\nMatch user x\n', 'config')
+    const rows = page.getByRole('region', { name: 'Errors in the file' }).locator('tbody tr')
+    await rows.first().waitFor()
+    const texts = await rows.evaluateAll((all) => all.map(({ textContent }) => textContent))
+    assert.match(texts[0] ?? '', /^5Match cannot be followed/)
+    assert.match(texts[1] ?? '', /^1, 2, 3 and 1 moreUser is missing/)
+  })
+
   it('takes a username, and what to leave out, for the formats that have them; shows what was left out', async (t) => {
     const server = await startConsoleServer(t, { records: 1 })
     const page = await openConsole(t, { server, path: VIEW, expected: { statuses: REFUSED_CHECKS } })
