@@ -38,8 +38,12 @@ const shares = {
   untaken: { share: 1 / 64, heapShare: 0 },
   /** Bodies that have not arrived as a whole. */
   arriving: { share: 1 / 64, heapShare: 0 },
-  /** Replaced records that answers in pieces still need. */
-  keptVersions: { share: 1 / 32, heapShare: 1 / 32 },
+  /** Replaced records that answers in pieces still need, and what these answers have noted. */
+  keptVersions: { share: 1 / 64, heapShare: 1 / 64 },
+  /** What exports note of records before they are sent. */
+  exportNotes: { share: 1 / 64, heapShare: 1 / 64 },
+  /** Different keys and values of labels in a count, by COUNTED_TEXT_BYTES. */
+  labelCounts: { share: 1 / 128, heapShare: 1 / 128 },
 } as const
 
 const fixedBytes = MEBIBYTE * fixed.reduce((sum, [, mebibytes]) => sum + mebibytes, 0)

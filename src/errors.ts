@@ -120,6 +120,11 @@ export class MemoryFullError extends ConnbookError {
   readonly code = 'memory_full'
 }
 
+/** An answer would need more memory than there is for its kind, however few ask for one. */
+export class AnswerTooLargeError extends ConnbookError {
+  readonly code = 'answer_too_large'
+}
+
 /** The disk failed; changes are refused until a full copy of the data has been written. */
 export class StorageUnavailableError extends ConnbookError {
   readonly code = 'storage_unavailable'

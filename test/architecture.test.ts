@@ -35,6 +35,7 @@ const floors = [
     'src/system-account.ts',
     'src/systemd-journal.ts',
     'src/text.ts',
+    'src/text-hash.ts',
     'src/timestamp.ts',
     'src/moment.ts',
     'src/turn-clock.ts',

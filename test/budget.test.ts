@@ -17,7 +17,15 @@ import { MEMORY_MIB_MIN, RECORDS_MEMORY_LEAST_BYTES } from '../src/limits.ts'
 
 const MEBIBYTE = 1024 * 1024
 const YOUNG_BYTES = 24 * MEBIBYTE
-const SHARES = ['connections', 'waiting', 'untaken', 'arriving', 'keptVersions'] as const
+const SHARES = [
+  'connections',
+  'waiting',
+  'untaken',
+  'arriving',
+  'keptVersions',
+  'exportNotes',
+  'labelCounts',
+] as const
 
 const heapOf = (memory: number) => memory * HEAP_SHARE + YOUNG_BYTES
 const sharesOf = (memory: number) => SHARES.reduce((sum, share) => sum + shareOf(share, memory), 0)

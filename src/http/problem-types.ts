@@ -183,6 +183,11 @@ export const problemTypes = {
     meaning:
       'the records take all the memory that they may, and nothing has changed; remove some, or give connbook more memory',
   },
+  answer_too_large: {
+    status: 507,
+    meaning:
+      'the answer needs more memory than there is for one; ask with filters for fewer records, or give connbook more memory',
+  },
 } as const satisfies Record<string, ProblemType>
 
 /** The code of a problem type. */

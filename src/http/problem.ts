@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import {
+  AnswerTooLargeError,
   ConnbookError,
   type Fault,
   InvalidInputError,
@@ -81,7 +82,11 @@ export function problemOf(error: unknown): Problem | undefined {
       faults: error.faults,
     })
   if (error instanceof TooManyChangesError) return new Problem(error.code, message)
-  if (error instanceof StorageFullError || error instanceof MemoryFullError)
+  if (
+    error instanceof StorageFullError ||
+    error instanceof MemoryFullError ||
+    error instanceof AnswerTooLargeError
+  )
     return new Problem(error.code, message)
   if (error instanceof OutcomeUnknownError) return new Problem(error.code, message)
   if (error instanceof StorageUnavailableError || error instanceof TrailUnavailableError)

@@ -1,3 +1,4 @@
+import { shareOf } from '../budget.ts'
 import { createFairQueue } from '../fair-queue.ts'
 import { isUnchanged } from '../http/header-fields.ts'
 import { callerKey, JSON_TYPE, type Reply, type Request } from '../http/message.ts'
@@ -11,6 +12,7 @@ import {
   type LabelCounts,
 } from '../store/label-counts.ts'
 import { type Filter, matcherOf } from '../store/record-filter.ts'
+import { COUNTED_TEXT_BYTES } from '../store/text-counts.ts'
 import { inCode } from '../text.ts'
 import { json } from './bodies.ts'
 import { filterNames, parseFilter, repeatableFilterNames } from './filter-query.ts'
@@ -21,7 +23,7 @@ import { defineResource } from './resource.ts'
 
 /** Characters of the answers that are kept until a record changes. */
 export const REMEMBERED_COUNTS_CHARACTERS_MAX = 1024 * 1024
-/** Counts that wait; one more is refused with 503. Only one is under way: each holds all values that it has seen. */
+/** Counts that wait; one more is refused with 503. Only one is under way: each holds as many values as there is memory for. */
 export const COUNTS_WAITING_MAX = 1_000
 
 const parameters = ['q', ...filterNames] as const
@@ -46,14 +48,19 @@ export const labelCounts = defineResource({
         answers: {
           200: { description: 'The labels.', headers: ['ETag'], content: json('LabelCounts') },
         },
-        problems: ['overloaded'],
+        problems: ['overloaded', 'answer_too_large'],
       },
       handler: 'list',
     },
   ],
 })
 
-export function labelCountHandlers(store: ConfigurationStore, scheduler: Scheduler) {
+/** @param textsMax Different keys and values that are held at once, while labels are counted. */
+export function labelCountHandlers(
+  store: ConfigurationStore,
+  scheduler: Scheduler,
+  textsMax = Math.floor(shareOf('labelCounts') / COUNTED_TEXT_BYTES),
+) {
   const remembered = new RememberedCounts()
   const queue = createFairQueue(
     1,
@@ -101,7 +108,7 @@ export function labelCountHandlers(store: ConfigurationStore, scheduler: Schedul
   function* look(filter: Filter, access: Access | undefined) {
     const { tag } = store
     const etag = `"${store.tagFor(access)}"`
-    const counts = yield* countLabelValues(store.freeze().leaves, matcherOf(filter))
+    const counts = yield* countLabelValues(store.freeze().leaves, matcherOf(filter), textsMax)
     return { tag, etag, text: yield* textOf(counts) }
   }
 }

@@ -1,8 +1,11 @@
+import { AnswerTooLargeError } from '../errors.ts'
 import type { LongWork } from '../scheduler.ts'
+import { TEXT_HASHES } from '../text-hash.ts'
 import type { Configuration } from './configuration.ts'
-import { GROUP_KEY, groupsIn } from './labels.ts'
+import { GROUP_KEY, groupsIn, type Labels } from './labels.ts'
 import type { Matcher } from './record-filter.ts'
 import { SLICE_STEPS } from './slices.ts'
+import { TextCounts } from './text-counts.ts'
 
 /** The most frequent keys that are listed, and of each the most frequent values. */
 export const LABEL_KEYS_LISTED_MAX = 100
@@ -29,93 +32,146 @@ interface ValueCount {
   readonly count: number
 }
 
-interface Counter {
-  count: number
+/** Counts are refused when only a smaller part of the texts can be counted at once: each part is a look at all labels. */
+const PARTS_MAX = 32
+/** Members of groups that are remembered, by the text of the label, while they are counted. */
+const MEMBERS_REMEMBERED_MAX = 10_000
+
+/** The most frequent of some texts. */
+interface Listed {
+  readonly top: readonly (readonly [text: string, count: number])[]
+  /** How many there are. */
+  readonly size: number
 }
 
-/** Counts of one key. */
-interface Tally extends Counter {
-  /** The members, for `group`. */
-  readonly values: Map<string, Counter>
-  /** By the text of a value, what it counts for; a text is taken apart once. */
-  readonly texts: Map<string, Counter | readonly Counter[]>
+/** Records in short arrays: each is one slice. */
+type Leaves = readonly (readonly Configuration[])[]
+
+/**
+ * Counts keys and values of labels, exactly. Of `group` each member counts as a value.
+ *
+ * @param textsMax Different texts that are held at once. For many more of them the labels are looked at several times.
+ * @throws {AnswerTooLargeError} for far more of them.
+ */
+export function* countLabelValues(
+  leaves: Leaves,
+  matches: Matcher,
+  textsMax: number = Number.POSITIVE_INFINITY,
+): LongWork<LabelCounts> {
+  const kept = yield* keptOf(leaves, matches)
+  const [keys = { top: [], size: 0 }] = yield* countAll(
+    kept,
+    1,
+    LABEL_KEYS_LISTED_MAX,
+    textsMax,
+    (labels, counts) => {
+      for (const key in labels) counts.add(0, key)
+    },
+  )
+  const groups = new Map(keys.top.map(([key], group) => [key, group]))
+  const members = new RememberedMembers()
+  const values = yield* countAll(kept, groups.size, LABEL_VALUES_LISTED_MAX, textsMax, (labels, counts) => {
+    for (const key in labels) {
+      const group = groups.get(key)
+      const value = labels[key] ?? ''
+      if (group === undefined) continue
+      if (key !== GROUP_KEY) counts.add(group, value)
+      else for (const member of members.of(value)) counts.add(group, member)
+    }
+  })
+  const labels = keys.top.map(([key, count], group) => {
+    const { top = [], size = 0 } = values[group] ?? {}
+    return { key, count, values: top.map(([value, count]) => ({ value, count })), more: size - top.length }
+  })
+  return { labels, more: keys.size - labels.length }
+}
+
+/** Records with labels that a filter keeps. */
+interface Kept {
+  readonly leaves: Leaves
+  /** For each record in turn, 1 if it is one of them. */
+  readonly isKept: Uint8Array
+}
+
+/** Asks the filter once for each record: it may take much longer than a look at the labels. */
+function* keptOf(leaves: Leaves, matches: Matcher): LongWork<Kept> {
+  const isKept = new Uint8Array(leaves.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const leaf of leaves) {
+    for (const record of leaf) {
+      if (record.labels !== undefined && matches(record)) isKept[at] = 1
+      at += 1
+    }
+    yield
+  }
+  return { leaves, isKept }
 }
 
 /**
- * Counts keys and values of labels. Of `group` each member counts as a value.
+ * The most frequent texts of each group.
  *
- * @param leaves Records in short arrays: each is one slice.
+ * @param take Adds the texts of some labels to the counts.
  */
-export function* countLabelValues(
-  leaves: Iterable<readonly Configuration[]>,
-  matches: Matcher,
-): LongWork<LabelCounts> {
-  const byKey = new Map<string, Tally>()
-  for (const leaf of leaves) {
-    for (const record of leaf)
-      if (record.labels !== undefined && matches(record)) countOne(record.labels, byKey)
-    yield
-  }
-  // One by one: an array of a million would hold up everybody.
-  const tallies = byKey.entries().map(([key, tally]) => [key, tally.count, tally] as const)
-  const top = yield* mostFrequent(tallies, LABEL_KEYS_LISTED_MAX)
-  const labels: KeyCount[] = []
-  for (const [key, count, { values }] of top) {
-    const counts = values.entries().map(([value, counter]) => [value, counter.count] as const)
-    const listed = yield* mostFrequent(counts, LABEL_VALUES_LISTED_MAX)
-    labels.push({
-      key,
-      count,
-      values: listed.map(([value, count]) => ({ value, count })),
-      more: values.size - listed.length,
-    })
-  }
-  return { labels, more: byKey.size - labels.length }
-}
-
-/** Texts of groups whose members are remembered while they are counted. */
-const GROUP_TEXTS_MAX = 10_000
-
-function countOne(labels: Readonly<Record<string, string>>, byKey: Map<string, Tally>) {
-  for (const key in labels) {
-    const value = labels[key] ?? ''
-    let tally = byKey.get(key)
-    if (tally === undefined) {
-      const values = new Map<string, Counter>()
-      // With any other key, a text is its only value.
-      tally = { count: 0, values, texts: key === GROUP_KEY ? new Map() : values }
-      byKey.set(key, tally)
+function* countAll(
+  { leaves, isKept }: Kept,
+  groups: number,
+  listedMax: number,
+  textsMax: number,
+  take: (labels: Labels, counts: TextCounts) => void,
+): LongWork<readonly Listed[]> {
+  let all: readonly Listed[] = Array.from({ length: groups }, () => ({ top: [], size: 0 }))
+  for (let from = 0; from < TEXT_HASHES; ) {
+    const counts = new TextCounts(textsMax, from)
+    let at = 0
+    for (const leaf of leaves) {
+      for (const { labels = {} } of leaf) {
+        if (isKept[at] === 1) take(labels, counts)
+        at += 1
+        if (counts.isTooLarge) yield* counts.shrink()
+      }
+      if (from === 0 && counts.to < TEXT_HASHES / PARTS_MAX) throw new AnswerTooLargeError(TOO_MANY)
+      yield
     }
-    tally.count += 1
-    const counted = tally.texts.get(value) ?? addText(key, value, tally)
-    if ('count' in counted) counted.count += 1
-    else for (const counter of counted) counter.count += 1
+    const next: Listed[] = []
+    for (const [group, { top, size }] of all.entries()) {
+      const entries = joined(top, counts.entriesOf(group))
+      next.push({ top: yield* mostFrequent(entries, listedMax), size: size + counts.sizeOf(group) })
+    }
+    all = next
+    from = counts.to
   }
+  return all
 }
 
-function addText(key: string, text: string, { values, texts }: Tally): Counter | readonly Counter[] {
-  const counterOf = (value: string) => {
-    const known = values.get(value)
+const TOO_MANY =
+  'Cannot count the labels: these records have more different keys or values than there is memory for; narrow the filters, or give connbook more memory'
+
+function* joined<Item>(first: Iterable<Item>, second: Iterable<Item>): Generator<Item> {
+  yield* first
+  yield* second
+}
+
+/** The members of groups; a text that comes again is not taken apart again. */
+class RememberedMembers {
+  readonly #known = new Map<string, readonly string[]>()
+  #count = 0
+
+  /** Without a member, the whole text, so that a filter finds it. */
+  of(value: string): readonly string[] {
+    const known = this.#known.get(value)
     if (known !== undefined) return known
-    const counter = { count: 0 }
-    values.set(value, counter)
-    return counter
+    const groups = groupsIn(value)
+    const members = groups.length === 0 ? [value] : groups
+    if (this.#count + members.length <= MEMBERS_REMEMBERED_MAX) {
+      this.#count += members.length
+      this.#known.set(value, members)
+    }
+    return members
   }
-  if (key !== GROUP_KEY) return counterOf(text)
-  const counters = membersOf(text).map(counterOf)
-  // Each holds as many references as it has members.
-  if (texts.size < GROUP_TEXTS_MAX) texts.set(text, counters)
-  return counters
-}
-
-/** Without a member, the whole text, so that a filter finds it. */
-function membersOf(value: string): readonly string[] {
-  const groups = groupsIn(value)
-  return groups.length === 0 ? [value] : groups
 }
 
 /** The first ones by falling count, then by rising text, in slices. */
-function* mostFrequent<Entry extends readonly [text: string, count: number, ...rest: unknown[]]>(
+function* mostFrequent<Entry extends readonly [text: string, count: number]>(
   entries: Iterable<Entry>,
   max: number,
 ): LongWork<Entry[]> {

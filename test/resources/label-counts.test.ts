@@ -106,9 +106,20 @@ describe('counting labels', () => {
     assert.equal(one, other)
     assert.match(one ?? '', /^\{"labels":\[\{"key":"i","count":2000,.*\],"more":1900\}\],"more":0\}$/)
     const looked = slices
-    assert.ok(looked >= drafts.length / 128 && looked < (2 * drafts.length) / 64, `${looked} slices`)
+    assert.ok(looked >= drafts.length / 128 && looked < (3 * drafts.length) / 64, `${looked} slices`)
     assert.ok(!(list(requestOf({}, '', '')) instanceof Promise))
     assert.equal(slices, looked)
+  })
+
+  it('is refused with what to do when there are far more values than there is memory for', async () => {
+    const drafts = Array.from({ length: 500 }, (_, i) => draft(`n${i}`, { labels: { i: String(i) } }))
+    const scheduler = new Scheduler()
+    const { list } = labelCountHandlers(loadStore(drafts, scheduler), scheduler, 2)
+    await assert.rejects(async () => list(requestOf({}, '', '')), {
+      code: 'answer_too_large',
+      message: /^Cannot count the labels: .* narrow the filters, or give connbook more memory$/,
+    })
+    assert.match(bodyOf(await list(requestOf({}, '', 'prefix=n7'))), /"key":"i","count":11,/)
   })
 
   it('stops when its client has gone, and lets the next one count', async () => {

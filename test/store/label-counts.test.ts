@@ -1,6 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { AnswerTooLargeError } from '../../src/errors.ts'
 import { runAtOnce } from '../../src/scheduler.ts'
 import { Configuration } from '../../src/store/configuration.ts'
 import {
@@ -16,6 +17,44 @@ function countsOf(all: readonly Labels[]) {
   const records = all.map((labels, i) => new Configuration(i + 1, { ...draft(`n${i}`), labels }))
   return runAtOnce(countLabelValues([records.slice(0, 2), records.slice(2)], () => true))
 }
+
+describe('the counts of labels, more different ones than are held at once', () => {
+  const leaves = Array.from({ length: 50 }, (_, leaf) =>
+    Array.from({ length: 20 }, (_, i) => {
+      const id = 20 * leaf + i + 1
+      const labels = {
+        [`own-${id}`]: 'x',
+        asset: `a${id}`,
+        env: `e${id % 3}`,
+        group: `g${id % 7},m${id},all of them`,
+      }
+      return new Configuration(id, { ...draft(`n${id}`), labels })
+    }),
+  )
+
+  it('are the same', () => {
+    const whole = runAtOnce(countLabelValues(leaves, () => true))
+    assert.deepEqual([whole.labels[0]?.count, whole.more], [1_000, 1_003 - LABEL_KEYS_LISTED_MAX])
+    assert.equal(whole.labels.find(({ key }) => key === 'group')?.more, 1_008 - LABEL_VALUES_LISTED_MAX)
+    for (const textsMax of [150, 400, 1_000])
+      assert.deepEqual(runAtOnce(countLabelValues(leaves, () => true, textsMax)), whole)
+  })
+
+  it('ask the filter once for each record', () => {
+    let asked = 0
+    const isOdd = ({ id }: Configuration) => {
+      asked += 1
+      return id % 2 === 1
+    }
+    const { labels } = runAtOnce(countLabelValues(leaves, isOdd, 150))
+    assert.equal(asked, 1_000)
+    assert.equal(labels[0]?.count, 500)
+  })
+
+  it('are refused when there are far more', () => {
+    assert.throws(() => runAtOnce(countLabelValues(leaves, () => true, 10)), AnswerTooLargeError)
+  })
+})
 
 describe('the counts of labels', () => {
   it('are empty without labels', () => {
@@ -99,8 +138,8 @@ describe('the counts of labels', () => {
       { length: 10_000 },
       (_, i) => new Configuration(i + 1, { ...draft(`n${i}`), labels: { serial: `s${i}` } }),
     )
-    const work = countLabelValues([records], () => true)
-    work.next()
+    const leaves = Array.from({ length: 100 }, (_, i) => records.slice(100 * i, 100 * (i + 1)))
+    const work = countLabelValues(leaves, () => true, 4_000)
     let taken = 0
     const iterator = Object.getPrototypeOf(new Map().entries())
     const { next } = iterator
