@@ -23,7 +23,10 @@ const PLAIN_KEY_CHARACTERS_MAX = 1000
  */
 export const ansibleFormat: ExportFormat = {
   ...formOf(noBook),
-  labelled: (book) => ({ ...formOf(book), begin: () => new GroupMembers(groupsForm) }),
+  labelled: (book) => ({
+    ...formOf(book),
+    begin: (notes, count) => new GroupMembers(groupsForm, notes, count),
+  }),
 }
 
 function formOf(book: InventoryBook): ExportFormat {
@@ -49,11 +52,11 @@ function formOf(book: InventoryBook): ExportFormat {
 
 const groupsForm = {
   listsUngrouped: false,
-  *pieces(groups: ReadonlyMap<string, readonly string[]>) {
-    if (groups.size > 0) yield '  children:\n'
-    for (const [group, names] of groups) {
+  *pieces(groups: readonly string[], namesOf: (group: string) => Iterable<string | undefined>) {
+    if (groups.length > 0) yield '  children:\n'
+    for (const group of groups) {
       yield `${yamlKey(group, '    ')}\n      hosts:\n`
-      for (const name of names) yield `${yamlKey(name, '        ')} {}\n`
+      for (const name of namesOf(group)) yield name === undefined ? '' : `${yamlKey(name, '        ')} {}\n`
     }
   },
 }

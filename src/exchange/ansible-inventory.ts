@@ -1,9 +1,12 @@
 import { NOTED_NAME_BYTES, STREAM_PIECE_CHARACTERS } from '../limits.ts'
+import type { LongWork } from '../scheduler.ts'
 import type { Configuration } from '../store/configuration.ts'
 import { GROUP_KEY, groupsIn, type Labels, labelOf, variableOfKey } from '../store/labels.ts'
+import { Slice } from '../store/slices.ts'
 import { isOtherConnection } from './ansible-connections.ts'
 import { controlPathOf } from './ansible-control-path.ts'
 import { bareHostname, type ExportTail, type RecordBook } from './export-format.ts'
+import { type ExportNotes, PositionSet } from './export-notes.ts'
 import { type FindRecord, hasHops, KEY_LABEL, writtenJump } from './hops.ts'
 import { KIND_LABEL, kindOf } from './kinds.ts'
 import { faultOfKeyPath } from './ssh-key-path.ts'
@@ -15,7 +18,8 @@ export const ANSIBLE_GROUPS_MAX = 16
 const REFERENCE_BYTES = 12
 const LEFT_OUT_LISTED_MAX = 20
 /** Ansible makes the first itself, for hosts without a group; the second has another meaning in its output. */
-const impossible = new Set(['ungrouped', '_meta'])
+const UNGROUPED = 'ungrouped'
+const impossible = new Set([UNGROUPED, '_meta'])
 
 /** Ansible's words for the machine that it runs on (`C.LOCALHOST`), unless an inventory has a host or a group of that name. */
 const ownMachine = new Set(['localhost', '127.0.0.1', '::1'])
@@ -130,7 +134,15 @@ function groupsOf({ labels }: Configuration): string[] {
 interface GroupsForm {
   /** Whether hosts without a group are listed, too, as the group `ungrouped`. */
   readonly listsUngrouped: boolean
-  pieces(groups: ReadonlyMap<string, readonly string[]>): Iterable<string>
+  /**
+   * In short texts; an empty one for a pause.
+   *
+   * @param namesOf The names of the hosts of a group; undefined for a pause.
+   */
+  pieces(
+    groups: readonly string[],
+    namesOf: (group: string) => Iterable<string | undefined>,
+  ): Iterable<string>
 }
 
 /**
@@ -139,23 +151,29 @@ interface GroupsForm {
  */
 export class GroupMembers implements ExportTail {
   readonly #form: GroupsForm
+  readonly #notes: ExportNotes
+  /** That of `ungrouped` stays empty: who has no group is found again among the records. */
   readonly #groups = new Map<string, string[]>()
   readonly #leftOut = new Set<string>()
   /** Only of a form that lists all of them. */
-  readonly #hosts = new Set<string>()
-  #isSettled = false
-  bytes = 0
+  readonly #hosts: PositionSet
+  readonly #ungrouped: PositionSet
+  /** Those whose groups were removed. */
+  #orphans: readonly string[] = []
 
-  constructor(form: GroupsForm) {
+  constructor(form: GroupsForm, notes: ExportNotes, count: number) {
     this.#form = form
+    this.#notes = notes
+    const positions = form.listsUngrouped ? count : 0
+    this.#hosts = new PositionSet(positions, notes)
+    this.#ungrouped = new PositionSet(positions, notes)
   }
 
   get leftOutGroups(): readonly string[] {
-    this.#removeHostNames()
     return [...this.#leftOut]
   }
 
-  take(record: Configuration): void {
+  take(record: Configuration, position: number): void {
     let isGrouped = false
     for (const [i, group] of groupsOf(record).entries()) {
       // Ansible evaluates the names of a host's groups.
@@ -166,40 +184,80 @@ export class GroupMembers implements ExportTail {
       } else if (this.#leftOut.size < LEFT_OUT_LISTED_MAX) this.#leftOut.add(group)
     }
     if (!this.#form.listsUngrouped) return
-    this.#hosts.add(record.name)
-    this.bytes += 2 * REFERENCE_BYTES
-    if (!isGrouped) this.#note('ungrouped', record.name)
+    this.#hosts.add(position)
+    if (isGrouped) return
+    this.#ungrouped.add(position)
+    this.#namesOf(UNGROUPED)
   }
 
-  pieces(): Iterable<string> {
-    this.#removeHostNames()
-    return inPieces(this.#form.pieces(this.#groups))
-  }
-
-  /** The variables that a script gives a host with the name of a group, Ansible gives to that group. */
-  #removeHostNames() {
-    if (this.#isSettled) return
-    this.#isSettled = true
-    const removed = [...this.#groups].filter(([group]) => this.#hosts.has(group))
+  /** The variables that a script gives a host with the name of a group, Ansible gives to that group: so it is removed. */
+  *settle(records: Iterable<Configuration>): LongWork<void> {
+    if (!this.#form.listsUngrouped) return
+    const hosts = new Set<string>()
+    const slice = new Slice()
+    for (const [position, { name }] of numbered(records)) {
+      if (this.#groups.has(name) && this.#hosts.has(position)) hosts.add(name)
+      if (slice.isOverAfter(1)) yield
+    }
+    const removed = [...this.#groups].filter(([group]) => hosts.has(group))
     if (removed.length === 0) return
     for (const [group] of removed) {
       this.#groups.delete(group)
       if (this.#leftOut.size < LEFT_OUT_LISTED_MAX) this.#leftOut.add(group)
     }
-    const grouped = new Set([...this.#groups.values()].flat())
-    for (const name of new Set(removed.flatMap(([, names]) => names)))
-      if (!grouped.has(name)) this.#note('ungrouped', name)
+    const orphans = new Set<string>()
+    for (const [, names] of removed) {
+      this.#notes.add(NOTED_NAME_BYTES * names.length)
+      for (const name of names) {
+        orphans.add(name)
+        if (slice.isOverAfter(1)) yield
+      }
+    }
+    for (const names of this.#groups.values())
+      for (const name of names) {
+        orphans.delete(name)
+        if (slice.isOverAfter(1)) yield
+      }
+    this.#orphans = [...orphans]
+    if (orphans.size > 0) this.#namesOf(UNGROUPED)
+  }
+
+  pieces(records: Iterable<Configuration>): Iterable<string> {
+    const namesOf = (group: string) =>
+      group === UNGROUPED ? this.#findUngrouped(records) : (this.#groups.get(group) ?? [])
+    return inPieces(this.#form.pieces([...this.#groups.keys()], namesOf))
+  }
+
+  *#findUngrouped(records: Iterable<Configuration>): Generator<string | undefined> {
+    const slice = new Slice()
+    for (const [position, { name }] of numbered(records)) {
+      if (this.#ungrouped.has(position)) yield name
+      else if (slice.isOverAfter(1)) yield undefined
+    }
+    yield* this.#orphans
   }
 
   #note(group: string, name: string) {
-    this.bytes += REFERENCE_BYTES
-    const names = this.#groups.get(group)
-    if (names !== undefined) {
-      names.push(name)
-      return
+    this.#notes.add(REFERENCE_BYTES)
+    this.#namesOf(group).push(name)
+  }
+
+  #namesOf(group: string): string[] {
+    let names = this.#groups.get(group)
+    if (names === undefined) {
+      this.#notes.add(2 * NOTED_NAME_BYTES + group.length)
+      names = []
+      this.#groups.set(group, names)
     }
-    this.#groups.set(group, [name])
-    this.bytes += 2 * NOTED_NAME_BYTES + group.length
+    return names
+  }
+}
+
+function* numbered<Item>(items: Iterable<Item>): Generator<readonly [position: number, item: Item]> {
+  let position = 0
+  for (const item of items) {
+    yield [position, item]
+    position += 1
   }
 }
 
@@ -208,7 +266,7 @@ function* inPieces(texts: Iterable<string>): Generator<string> {
   let piece = ''
   for (const text of texts) {
     piece += text
-    if (piece.length < STREAM_PIECE_CHARACTERS) continue
+    if (piece.length < STREAM_PIECE_CHARACTERS && text !== '') continue
     yield piece
     piece = ''
   }

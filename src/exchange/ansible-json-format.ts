@@ -32,7 +32,7 @@ function formOf(book: InventoryBook): ExportFormat {
     between: ',',
     end: '}}',
     // Ansible takes hosts from the groups alone.
-    begin: () => new GroupMembers(groupsForm),
+    begin: (notes, count) => new GroupMembers(groupsForm, notes, count),
     encode: (record) => `${JSON.stringify(record.name)}:${encodeHostVariables(record, book)}`,
     obstacle: (record) => obstacleOfHost(record, find),
     warnings: (record) => warningsOfHost(record, find),
@@ -54,13 +54,17 @@ function unevaluated(value: string | number) {
 
 const groupsForm = {
   listsUngrouped: true,
-  *pieces(groups: ReadonlyMap<string, readonly string[]>) {
+  *pieces(groups: readonly string[], namesOf: (group: string) => Iterable<string | undefined>) {
     yield ',"all":{"children":["ungrouped"'
-    for (const group of groups.keys()) if (group !== 'ungrouped') yield `,${JSON.stringify(group)}`
+    for (const group of groups) if (group !== 'ungrouped') yield `,${JSON.stringify(group)}`
     yield ']}'
-    for (const [group, names] of groups) {
+    for (const group of groups) {
       yield `,${JSON.stringify(group)}:{"hosts":[`
-      for (const [i, name] of names.entries()) yield (i === 0 ? '' : ',') + JSON.stringify(name)
+      let separator = ''
+      for (const name of namesOf(group)) {
+        yield name === undefined ? '' : separator + JSON.stringify(name)
+        if (name !== undefined) separator = ','
+      }
       yield ']}'
     }
     yield '}\n'

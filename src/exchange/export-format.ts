@@ -1,4 +1,6 @@
+import type { LongWork } from '../scheduler.ts'
 import type { Configuration } from '../store/configuration.ts'
+import type { ExportNotes } from './export-notes.ts'
 import type { ToolKind } from './kinds.ts'
 
 /** How records are written for a tool, in UTF-8. */
@@ -14,8 +16,8 @@ export interface ExportFormat {
   readonly between?: string
   readonly end?: string
   encode(record: Configuration): string
-  /** Begins to note what the text behind `end` says of the records. */
-  begin?(): ExportTail
+  /** Begins to note what the text behind `end` says of the records. @param count How many records there are in all. */
+  begin?(notes: ExportNotes, count: number): ExportTail
   /** Where a connection to a record ends, if the form differs for records that have this alike. */
   addressOf?(record: Configuration): string
   /**
@@ -45,14 +47,14 @@ export interface RecordBook {
 
 /** Text after the records that is about several of them. */
 export interface ExportTail {
-  /** Notes a record that is in the export. */
-  take(record: Configuration): void
-  /** Estimated memory of the notes. */
-  readonly bytes: number
+  /** Notes a record that is in the export. @param position Where it is among all records. */
+  take(record: Configuration, position: number): void
+  /** Call it once all records were taken. @param records All of them, as they were numbered. */
+  settle(records: Iterable<Configuration>): LongWork<void>
   /** The first groups that the format cannot have; their records are in the export. */
   readonly leftOutGroups: readonly string[]
-  /** In pieces of about STREAM_PIECE_CHARACTERS, once all records were taken. */
-  pieces(): Iterable<string>
+  /** In pieces of about STREAM_PIECE_CHARACTERS, once it is settled. @param records As for `settle`. */
+  pieces(records: Iterable<Configuration>): Iterable<string>
 }
 
 /** The host name without the brackets of an IPv6 address. */

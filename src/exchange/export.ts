@@ -3,8 +3,9 @@ import type { LongWork } from '../scheduler.ts'
 import type { Configuration } from '../store/configuration.ts'
 import type { Matcher } from '../store/record-filter.ts'
 import { counted } from '../text.ts'
-import type { ExportFormat, ExportTail, RecordBook } from './export-format.ts'
-import { HOPS_MAX, hasHops, hostOfHop, namesInHops, resolveWay } from './hops.ts'
+import type { ExportFormat, ExportTail } from './export-format.ts'
+import { ExportNotes, TextFilter } from './export-notes.ts'
+import { hasHops, hostOfHop, namesInHops } from './hops.ts'
 import { kindOf } from './kinds.ts'
 
 /** Something to say of a record. */
@@ -49,7 +50,7 @@ export interface ExportSummary {
   readonly clashes: ReadonlySet<string>
   /** Undefined for a format without one. */
   readonly tail: ExportTail | undefined
-  /** Estimated memory of the clashes, the tail and the hops. */
+  /** Estimated memory of what had to be noted of records: the clashes, the tail and the hops. */
   readonly notedBytes: number
 }
 
@@ -59,36 +60,35 @@ export const EXPORT_WARNINGS_MAX = 20
 /** Cost of skipping a record, in characters of output; decides when to yield. */
 const LEFT_OUT_CHARACTERS = 64
 
-interface Clashes {
-  readonly clashes: ReadonlySet<string>
-  /** Their estimated memory. */
-  readonly clashBytes: number
-}
-
-const noClashes: Clashes = { clashes: new Set(), clashBytes: 0 }
-
 /**
  * Finds the records that the format cannot express, and the size of the export.
  *
  * @param obstaclesMax Limit of `obstacles`.
+ * @param notedMax Bytes that its notes may take.
+ * @throws {AnswerTooLargeError} if they would take more.
  */
 export function* summarizeExport(
   format: ExportFormat,
   exported: ExportedRecords,
   obstaclesMax: number,
+  notedMax = Number.POSITIVE_INFINITY,
 ): LongWork<ExportSummary> {
   const { records } = exported
+  const notes = new ExportNotes(notedMax)
+  const total = notesNames(format, exported.hasLabels) ? yield* countOf(records) : 0
   const matches = matcherFor(format, exported)
-  const { form, hopBytes } = yield* formFor(format, exported, matches)
-  const { clashes, clashBytes } = yield* findClashes(form.keyOf, records, matches)
+  const form = yield* formFor(format, exported, matches, notes, total)
+  const clashes = yield* findClashes(form.keyOf, records, matches, notes, total)
   const { start = '', between = '', end = '' } = form
-  const tail = form.begin?.()
+  const tail = form.begin?.(notes, total)
   const obstacles: RecordRemark[] = []
   const warnings = new Warnings()
   let [bytes, count, leftOut] = [Buffer.byteLength(start + end), 0, 0]
   const betweenBytes = Buffer.byteLength(between)
   let sliceBytes = 0
+  let position = -1
   for (const record of records) {
+    position += 1
     const isMeant = matches === undefined || matches(record)
     const reason = isMeant ? obstacleOf(form, clashes, record) : undefined
     if (isMeant && reason === undefined) {
@@ -96,7 +96,7 @@ export function* summarizeExport(
       bytes += recordBytes
       sliceBytes += recordBytes
       count += 1
-      tail?.take(record)
+      tail?.take(record, position)
       for (const warning of form.warnings?.(record) ?? []) warnings.add(record.name, warning)
     } else sliceBytes += LEFT_OUT_CHARACTERS
     if (reason !== undefined) {
@@ -107,20 +107,26 @@ export function* summarizeExport(
     yield
     sliceBytes = 0
   }
-  for (const piece of tail?.pieces() ?? []) {
+  if (tail !== undefined) bytes += yield* bytesOfTail(tail, records)
+  const noted = { clashes, tail, notedBytes: notes.bytes }
+  const remarks = { obstacles, warnings: warnings.list(), warningCount: warnings.count }
+  return { form, matches, bytes, count, leftOut, ...remarks, ...noted }
+}
+
+/** Whether an export in the format notes names of records, or positions, before it is sent. */
+export function notesNames({ keyOf, addressOf, begin, labelled }: ExportFormat, hasLabels: boolean): boolean {
+  const notesAny = [keyOf, addressOf, begin].some((noting) => noting !== undefined)
+  return notesAny || (hasLabels && typeof labelled === 'function')
+}
+
+function* bytesOfTail(tail: ExportTail, records: Iterable<Configuration>): LongWork<number> {
+  yield* tail.settle(records)
+  let bytes = 0
+  for (const piece of tail.pieces(records)) {
     bytes += Buffer.byteLength(piece)
     yield
   }
-  const notedBytes = clashBytes + hopBytes + (tail?.bytes ?? 0)
-  const found = {
-    obstacles,
-    warnings: warnings.list(),
-    warningCount: warnings.count,
-    clashes,
-    tail,
-    notedBytes,
-  }
-  return { form, matches, bytes, count, leftOut, ...found }
+  return bytes
 }
 
 /** Warnings of records, in which what is the same for many of them stands once. */
@@ -165,16 +171,17 @@ export function exportPieces(
       ? form.encode(record)
       : undefined,
   )
-  return tail === undefined ? pieces : withTail(pieces, summary)
+  return tail === undefined ? pieces : withTail(pieces, records, summary)
 }
 
 /** It holds the summary to the end, so that another export can find it in memory. */
 function* withTail(
   pieces: Iterable<string>,
+  records: Iterable<Configuration>,
   summary: Partial<Pick<ExportSummary, 'tail'>>,
 ): Generator<string> {
   yield* pieces
-  yield* summary.tail?.pieces() ?? []
+  yield* summary.tail?.pieces(records) ?? []
 }
 
 /**
@@ -241,52 +248,62 @@ function* formFor(
   format: ExportFormat,
   { store = '', records, hasLabels, seen }: ExportedRecords,
   matches: Matcher | undefined,
-): LongWork<{ readonly form: ExportFormat; readonly hopBytes: number }> {
+  notes: ExportNotes,
+  total: number,
+): LongWork<ExportFormat> {
   const { labelled, addressOf } = format
-  const shared = yield* findClashes(addressOf, records, seen)
-  if (labelled === undefined || (!hasLabels && shared.clashes.size === 0))
-    return { form: format, hopBytes: 0 }
-  if (typeof labelled !== 'function') return { form: labelled, hopBytes: 0 }
-  const named = hasLabels ? yield* findHops(records, seen) : new Map<string, Configuration>()
-  const book: RecordBook = {
+  const shared = yield* findClashes(addressOf, records, seen, notes, total)
+  if (labelled === undefined || (!hasLabels && shared.size === 0)) return format
+  if (typeof labelled !== 'function') return labelled
+  const named = hasLabels ? yield* findHops(records, seen, notes, total) : new Map<string, Configuration>()
+  return labelled({
     store,
-    isShared: (record) => shared.clashes.size > 0 && shared.clashes.has(addressOf?.(record) ?? ''),
+    isShared: (record) => shared.size > 0 && shared.has(addressOf?.(record) ?? ''),
     find: (name) => named.get(name),
     keeps: (record) => matches === undefined || matches(record),
-  }
-  return { form: labelled(book), hopBytes: HOP_BYTES * named.size + shared.clashBytes }
+  })
 }
 
 /** Memory of a record that is a hop, and of what a format notes of it; the record itself is in memory anyway. */
 const HOP_BYTES = 3 * NOTED_NAME_BYTES
 
-/** Those that some record goes through, and those whose name is the host of such a one. */
+/**
+ * Those that some record goes through, and those whose name is the host of such a one, with some others. Names of no record
+ * take no memory, however many there are.
+ */
 function* findHops(
   records: Iterable<Configuration>,
   seen: Matcher | undefined,
+  notes: ExportNotes,
+  total: number,
 ): LongWork<ReadonlyMap<string, Configuration>> {
-  const behind: Configuration[] = []
-  const isSeen = (record: Configuration) => seen === undefined || seen(record)
-  yield* inSlices(records, (record) => {
-    if (hasHops(record) && isSeen(record)) behind.push(record)
-  })
+  const before = notes.bytes
   const found = new Map<string, Configuration>()
-  if (behind.length === 0) return found
-  const all = new Map<string, Configuration>()
-  yield* inSlices(records, (record) => isSeen(record) && all.set(record.name, record))
-  const find = (name: string) => all.get(name)
-  const note = (record: Configuration | undefined) => record && found.set(record.name, record)
-  yield* inSlices(
-    behind,
-    (record) => {
-      const way = resolveWay(record, find)
-      // The loop is found again by the format, so it needs the records of it.
-      for (const name of namesInHops(record)) note(find(name))
-      if (typeof way !== 'object') return
-      for (const hop of way.all) note(find(hostOfHop(hop)))
-    },
-    HOPS_MAX * LEFT_OUT_CHARACTERS,
-  )
+  const isSeen = (record: Configuration) => seen === undefined || seen(record)
+  let isAny = false
+  const names = new TextFilter(total, notes)
+  yield* inSlices(records, (record) => {
+    if (!hasHops(record) || !isSeen(record)) return
+    isAny = true
+    for (const name of namesInHops(record)) {
+      names.add(name)
+      names.add(hostOfHop({ word: name }))
+    }
+  })
+  if (!isAny) {
+    notes.reduceTo(before)
+    return found
+  }
+  const hosts = new TextFilter(total, notes)
+  const note = (record: Configuration) => {
+    if (found.has(record.name) || !isSeen(record)) return
+    notes.add(HOP_BYTES)
+    found.set(record.name, record)
+    hosts.add(hostOfHop({ word: record.name, record }))
+  }
+  yield* inSlices(records, (record) => names.mayHave(record.name) && note(record))
+  yield* inSlices(records, (record) => hosts.mayHave(record.name) && note(record))
+  notes.reduceTo(before + HOP_BYTES * found.size)
   return found
 }
 
@@ -295,21 +312,40 @@ function* findClashes(
   keyOf: ExportFormat['keyOf'],
   records: Iterable<Configuration>,
   matches: Matcher | undefined,
-): LongWork<Clashes> {
-  if (keyOf === undefined) return noClashes
-  let clashBytes = 0
+  notes: ExportNotes,
+  total: number,
+): LongWork<ReadonlySet<string>> {
   const clashes = new Set<string>()
-  const seen = new Set<string>()
+  if (keyOf === undefined) return clashes
+  const isMeant = (record: Configuration) => matches === undefined || matches(record)
+  const bytesOf = (key: string) => NOTED_NAME_BYTES + key.length
+  const before = notes.bytes
+  const [once, again] = [new TextFilter(total, notes), new TextFilter(total, notes)]
   yield* inSlices(records, (record) => {
-    if (matches?.(record) === false) return
+    if (!isMeant(record)) return
     const key = keyOf(record)
-    if (seen.has(key) && !clashes.has(key)) {
-      clashes.add(key)
-      clashBytes += NOTED_NAME_BYTES + key.length
-    }
-    seen.add(key)
+    if (once.mayHave(key)) again.add(key)
+    else once.add(key)
   })
-  return { clashes, clashBytes }
+  const known = new Set<string>()
+  yield* inSlices(records, (record) => {
+    const key = keyOf(record)
+    if (!again.mayHave(key) || clashes.has(key) || !isMeant(record)) return
+    notes.add(bytesOf(key))
+    if (known.has(key)) clashes.add(key)
+    else known.add(key)
+  })
+  notes.reduceTo(before)
+  for (const key of clashes) notes.add(bytesOf(key))
+  return clashes
+}
+
+function* countOf(records: Iterable<Configuration>): LongWork<number> {
+  let count = 0
+  yield* inSlices(records, () => {
+    count += 1
+  })
+  return count
 }
 
 /** Whether some of the records that are seen have labels. */
@@ -324,12 +360,11 @@ export function* haveLabels(records: Iterable<Configuration>, seen: Matcher): Lo
 function* inSlices(
   records: Iterable<Configuration>,
   take: (record: Configuration) => unknown,
-  recordCharacters = LEFT_OUT_CHARACTERS,
 ): LongWork<void> {
   let sliceCharacters = 0
   for (const record of records) {
     take(record)
-    sliceCharacters += recordCharacters
+    sliceCharacters += LEFT_OUT_CHARACTERS
     if (sliceCharacters < STREAM_PIECE_CHARACTERS) continue
     yield
     sliceCharacters = 0

@@ -69,8 +69,10 @@ interface Host {
  */
 class Hosts {
   readonly #book: RecordBook
-  /** Those behind hops. */
+  /** Those behind hops that are hops themselves: the others may be nearly all records. */
   readonly #known = new Map<string, Host>()
+  /** The record that was asked for last: each is asked for several times in a row. */
+  #last: { readonly record: Configuration; readonly host: Host } | undefined
 
   constructor(book: RecordBook) {
     this.#book = book
@@ -82,13 +84,15 @@ class Hosts {
       const obstacle = obstacleOf(record)
       return obstacle === undefined ? {} : { obstacle }
     }
-    const known = this.#known.get(record.name)
+    const known = this.#last?.record === record ? this.#last.host : this.#known.get(record.name)
     if (known !== undefined) return known
     if (depth > HOPS_MAX) return { obstacle: 'is needed to answer too long a question' }
     // Two records may be hops of each other, behind others: then one of them is written out.
     this.#known.set(record.name, { obstacle: 'waits for the answer' })
     const host = this.#find(record, depth)
-    this.#known.set(record.name, host)
+    if (this.#book.find(record.name) === undefined) this.#known.delete(record.name)
+    else this.#known.set(record.name, host)
+    if (depth === 0) this.#last = { record, host }
     return host
   }
 

@@ -1,5 +1,13 @@
-import { type ExportSummary, exportPieces, haveLabels, summarizeExport } from '../exchange/export.ts'
+import { shareOf } from '../budget.ts'
+import {
+  type ExportSummary,
+  exportPieces,
+  haveLabels,
+  notesNames,
+  summarizeExport,
+} from '../exchange/export.ts'
 import { type ExportFormatName, exportFormatNames, exportFormats } from '../exchange/export-formats.ts'
+import { createFairQueue } from '../fair-queue.ts'
 import { isUnchanged } from '../http/header-fields.ts'
 import { callerKey, type KeptRecords, type Reply, type Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
@@ -20,6 +28,11 @@ import { defineResource } from './resource.ts'
 
 /** Notes of an export, such as the hosts of its groups, that are kept when it has been sent. */
 export const SUMMARY_KEPT_BYTES_MAX = 64 * 1024
+
+/** Exports that are prepared at once, of those that note something of records: each has this part of the memory for that. */
+export const NOTING_EXPORTS_AT_ONCE_MAX = 2
+/** Such exports that wait; one more is refused with 503. */
+export const NOTING_EXPORTS_WAITING_MAX = 1_000
 
 const exportParameters: readonly Parameter[] = [
   { ...choice('format', 'The format.', exportFormatNames), isRequired: true },
@@ -88,7 +101,7 @@ export const exporting = defineResource({
           // The others would have to be found first.
           304: { description: 'No record has changed since the tag of `If-None-Match`.', headers: ['ETag'] },
         },
-        problems: ['not_expressible'],
+        problems: ['not_expressible', 'overloaded', 'answer_too_large'],
       },
       handler: 'exportAll',
     },
@@ -116,8 +129,18 @@ interface PreparedExport extends ExportSummary {
   readonly keeps: KeptRecords
 }
 
-export function exportHandlers(store: ConfigurationStore, scheduler: Scheduler) {
+/** @param notedMax Bytes that exports may note of records while they are prepared, all callers together. */
+export function exportHandlers(
+  store: ConfigurationStore,
+  scheduler: Scheduler,
+  notedMax = shareOf('exportNotes'),
+) {
   const summaries = new ExportSummaries()
+  const queue = createFairQueue(
+    NOTING_EXPORTS_AT_ONCE_MAX,
+    NOTING_EXPORTS_WAITING_MAX,
+    'Too many exports are waiting; try again later',
+  )
   return { exportAll }
 
   async function exportAll(request: Request): Promise<Reply> {
@@ -127,7 +150,7 @@ export function exportHandlers(store: ConfigurationStore, scheduler: Scheduler) 
     checkIfMatch(request, present)
     if (isUnchanged(request.headers['if-none-match'], present))
       return { status: 304, headers: { 'Cache-Control': CACHE_CONTROL, ETag: present } }
-    const prepared = await scheduler.run(callerKey(request), prepare(query, access), request.signal)
+    const prepared = await prepareInTurn(request, query, access)
     const { form, tag, count, leftOut, obstacles, tail } = prepared
     if (leftOut > 0 && !query.isSkipping) {
       const faults = obstacles.map(({ name, reason }) => ({ field: 'name', name, detail: reason }))
@@ -155,6 +178,21 @@ export function exportHandlers(store: ConfigurationStore, scheduler: Scheduler) 
     }
   }
 
+  /** Waits for its turn if it is to note something of records: otherwise many of them would fill the memory. */
+  async function prepareInTurn(request: Request, query: ExportQuery, access: Access | undefined) {
+    const caller = callerKey(request)
+    const run = () => scheduler.run(caller, prepare(query, access), request.signal)
+    const isKnown =
+      access === undefined && query.filter === undefined && summaries.find(query.format, store.tag)
+    if (isKnown || !notesNames(exportFormats[query.format], store.hasLabels)) return run()
+    await queue.enter([caller])
+    try {
+      return await run()
+    } finally {
+      queue.leave()
+    }
+  }
+
   /** Takes the records of the moment when it begins. */
   function* prepare(
     { format, filter: asked }: ExportQuery,
@@ -168,7 +206,12 @@ export function exportHandlers(store: ConfigurationStore, scheduler: Scheduler) 
     const seen = access?.limit(undefined) === undefined ? undefined : access.sees
     const hasLabels = store.hasLabels && (seen === undefined || (yield* haveLabels(records, seen)))
     const summarize = () =>
-      summarizeExport(exportFormats[format], { store: id, records, hasLabels, matches, seen }, FAULTS_MAX)
+      summarizeExport(
+        exportFormats[format],
+        { store: id, records, hasLabels, matches, seen },
+        FAULTS_MAX,
+        notedMax / NOTING_EXPORTS_AT_ONCE_MAX,
+      )
     const summary =
       matches === undefined
         ? (summaries.find(format, tag) ?? summaries.keep(format, { tag, revision }, yield* summarize()))

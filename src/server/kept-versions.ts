@@ -5,23 +5,32 @@ import type { IncomingRequest } from './incoming-request.ts'
 /** Estimated memory of a record beyond the bytes of its JSON. */
 export const KEPT_RECORD_BYTES = 100
 
-/** The records of one revision, and the connections that read them, by caller. */
+interface KeptAnswer {
+  readonly connection: Connection
+  readonly noted: Noted | undefined
+}
+
+/** The records of one revision, and the answers that read them, by caller. */
 interface KeptVersion extends KeptRecords {
-  /** The notes of all its answers. */
-  readonly notes: Set<Noted>
-  readonly readers: Map<string, Set<Connection>>
+  readonly readers: Map<string, Set<KeptAnswer>>
+}
+
+interface VersionCost {
+  readonly version: KeptVersion
+  /** Of the records that it keeps, and the next version does not. */
+  readonly replacedBytes: number
 }
 
 interface Holder {
   readonly caller: string
-  /** The oldest of those that it reads, and that a change has replaced. */
+  /** The oldest of those for which it makes the server keep something. */
   readonly version: KeptVersion
   bytes: number
 }
 
 /**
- * Limits the memory of replaced records that answers still need. Beyond the limit, the caller that makes the server keep
- * most gives way: its answers from the oldest revision are cut off first.
+ * Limits the memory of replaced records that answers still need, and of what the answers have noted. Beyond the limit, the
+ * caller that makes the server keep most gives way: its answers from the oldest revision are cut off first.
  */
 export class KeptVersions {
   readonly #max: number
@@ -40,31 +49,31 @@ export class KeptVersions {
     this.#cutOff = cutOff
   }
 
-  /** Estimated memory of replaced records, up to the newest revision that is read. */
+  /** Estimated memory of notes, and of replaced records up to the newest revision that is read. */
   get bytes(): number {
-    return this.#costs().reduce((sum, { bytes }) => sum + bytes, 0)
+    return this.#costs().reduce(
+      (sum, { version, replacedBytes }) =>
+        sum + replacedBytes + notedBytesOf([...version.readers.values()].flatMap((answers) => [...answers])),
+      0,
+    )
   }
 
   /**
-   * Counts the records that an answer keeps, until the function returned is called. Looks at the limit only here: later
-   * changes make the answers that are under way keep at most the records of one more revision.
+   * Counts what an answer keeps, until the function returned is called. Looks at the limit only here: later changes make
+   * the answers that are under way keep at most the records of one more revision.
    */
   add(request: Pick<IncomingRequest, 'response' | 'principal' | 'address'>, kept: KeptRecords): () => void {
     const connection = this.#connections.of(request.response.req.socket)
     if (connection === undefined) return () => {}
     const caller = callerKey(request)
-    const version = this.#versions.get(kept.revision) ?? {
-      ...kept,
-      notes: new Set<Noted>(),
-      readers: new Map(),
-    }
+    const version = this.#versions.get(kept.revision) ?? { ...kept, readers: new Map() }
     const own = version.readers.get(caller) ?? new Set()
-    if (kept.noted !== undefined) version.notes.add(kept.noted)
+    const answer: KeptAnswer = { connection, noted: kept.noted }
     this.#versions.set(kept.revision, version)
-    version.readers.set(caller, own.add(connection))
+    version.readers.set(caller, own.add(answer))
     this.#makeRoom()
     return () => {
-      own.delete(connection)
+      own.delete(answer)
       if (own.size === 0 && version.readers.get(caller) === own) this.#remove(version, caller)
     }
   }
@@ -74,20 +83,22 @@ export class KeptVersions {
       const greatest = this.#greatest()
       if (greatest === undefined) return
       const { caller, version } = greatest
-      const connections = version.readers.get(caller) ?? []
+      const answers = version.readers.get(caller) ?? []
       this.#remove(version, caller)
-      const reason = `records that were replaced, and that slow answers still need, hold ${Math.round(bytes)} bytes; its caller needs most`
-      for (const connection of connections) this.#cutOff(connection, reason)
+      const reason = `records that were replaced, and notes of answers, which slow answers still need, hold ${Math.round(bytes)} bytes; its caller needs most`
+      for (const { connection } of answers) this.#cutOff(connection, reason)
     }
   }
 
-  /** The caller that makes the server keep most, and the oldest version that it reads. */
+  /** The caller that makes the server keep most, and the oldest version for which it does. */
   #greatest(): Holder | undefined {
     const holders = new Map<string, Holder>()
-    for (const { version, bytes } of this.#costs()) {
-      for (const caller of bytes === 0 ? [] : version.readers.keys()) {
+    for (const { version, replacedBytes } of this.#costs()) {
+      for (const [caller, answers] of version.readers) {
+        const bytes = replacedBytes / version.readers.size + notedBytesOf(answers)
+        if (bytes === 0) continue
         const holder = holders.get(caller) ?? { caller, version, bytes: 0 }
-        holder.bytes += bytes / version.readers.size
+        holder.bytes += bytes
         holders.set(caller, holder)
       }
     }
@@ -96,18 +107,17 @@ export class KeptVersions {
   }
 
   /**
-   * By version, oldest first: what it keeps and the next one does not. Each change may have replaced one record. What was
-   * noted belongs to one version. The newest version costs nothing: the store needs its records anyway.
+   * By version, oldest first. Each change may have replaced one record. The records of the newest version cost nothing: the
+   * store needs them anyway.
    */
-  #costs(): { readonly version: KeptVersion; readonly bytes: number }[] {
+  #costs(): readonly VersionCost[] {
     const versions = [...this.#versions.values()].sort((a, b) => a.revision - b.revision)
     return versions.map((version, i) => {
       const next = versions[i + 1]
-      if (next === undefined) return { version, bytes: 0 }
+      if (next === undefined) return { version, replacedBytes: 0 }
       const changes = next.revision - version.revision
       const share = version.records === 0 ? 0 : Math.min(1, changes / version.records)
-      const replaced = share * (version.jsonBytes + version.records * KEPT_RECORD_BYTES)
-      return { version, bytes: replaced + notedBytesOf(version) }
+      return { version, replacedBytes: share * (version.jsonBytes + version.records * KEPT_RECORD_BYTES) }
     })
   }
 
@@ -118,6 +128,9 @@ export class KeptVersions {
   }
 }
 
-function notedBytesOf({ notes }: KeptVersion): number {
+/** Answers may share their notes. */
+function notedBytesOf(answers: Iterable<KeptAnswer>): number {
+  const notes = new Set<Noted>()
+  for (const { noted } of answers) if (noted !== undefined) notes.add(noted)
   return [...notes].reduce((sum, { notedBytes }) => sum + notedBytes, 0)
 }

@@ -36,7 +36,7 @@ describe('a record in an inventory', () => {
   it('has a kind that is a connection of Ansible, as Ansible calls it; other kinds are not meant', () => {
     const { labelled } = ansibleFormat
     assert.ok(typeof labelled === 'function')
-    const form = labelled({ find: () => undefined, keeps: () => true })
+    const form = labelled({ store: '', isShared: () => false, find: () => undefined, keeps: () => true })
     const kinds = ['winrm', 'network_cli', 'local', 'community.docker.docker_api', 'ssh', 'postgres', 'http']
     const lines = kinds.map((kind) => {
       const one = record('a', { labels: { kind } })

@@ -7,6 +7,7 @@ import { exportPieces, summarizeExport } from '../../src/exchange/export.ts'
 import { type ExportFormatName, exportFormatNames, exportFormats } from '../../src/exchange/export-formats.ts'
 import { STREAM_PIECE_CHARACTERS } from '../../src/limits.ts'
 import { runAtOnce } from '../../src/scheduler.ts'
+import type { NewConfiguration } from '../../src/store/configuration.ts'
 import { draft } from '../support/store.ts'
 import { exported, named, recordsOf } from './records.ts'
 
@@ -236,6 +237,18 @@ describe('an export', () => {
     assert.deepEqual([web.hosts, ungrouped.hosts], [['b'], ['c', 'a']])
   })
 
+  it('finds the hosts without a group in ansible-json, however few there are', () => {
+    const drafts = Array.from({ length: 3_000 }, (_, i) =>
+      i % 1_400 === 1_399 ? draft(`a${i}`) : draft(`a${i}`, { labels: { group: 'web' } }),
+    )
+    const records = recordsOf(drafts)
+    const summary = runAtOnce(summarizeExport(exportFormats['ansible-json'], { records, hasLabels: true }, 1))
+    const text = [...exportPieces(records, summary)].join('')
+    assert.equal(Buffer.byteLength(text), summary.bytes)
+    const { web, ungrouped } = JSON.parse(text)
+    assert.deepEqual([web.hosts.length, ungrouped.hosts], [2_998, ['a1399', 'a2799']])
+  })
+
   it('leaves out groups that ansible cannot have, and more than 16 of a record, but no host', () => {
     const template = "{{ lookup('pipe'.split()) }}"
     const [text, leftOut] = groupsLeftOut(
@@ -262,6 +275,42 @@ describe('an export', () => {
     assert.ok(notedBytes('ansible', 100) >= 4 * 100 * 8)
     assert.ok(notedBytes('ansible', 200) - notedBytes('ansible', 100) >= 4 * 100 * 8)
     assert.ok(notedBytes('env', 100) >= 50 * 'CONNBOOK_A_1'.length)
+  })
+
+  const noted = (format: ExportFormatName, drafts: readonly NewConfiguration[], notedMax?: number) =>
+    runAtOnce(
+      summarizeExport(exportFormats[format], { records: recordsOf(drafts), hasLabels: true }, 1, notedMax),
+    ).notedBytes
+
+  it('notes nearly nothing of records that it only has to list', () => {
+    const plain = Array.from({ length: 4_000 }, (_, i) => draft(`host-${i}`))
+    const bastion = draft('bastion')
+    const behind = plain.map((each) => ({ ...each, labels: { 'ssh.proxyjump': 'bastion' } }))
+    for (const format of ['ansible-json', 'env', 'hosts', 'ssh-config'] as const) {
+      assert.ok(noted(format, plain) < 0.5 * plain.length, format)
+      // While it is prepared, too.
+      assert.ok(noted(format, [bastion, ...behind], 16 * plain.length) < 0.5 * plain.length, format)
+    }
+  })
+
+  it('is refused while it is prepared, when its notes take more than they may', () => {
+    const grouped = Array.from({ length: 1_000 }, (_, i) => draft(`a${i}`, { labels: { group: groups(4) } }))
+    const equal = Array.from({ length: 1_000 }, (_, i) => draft(`a${i % 2 ? '-' : '_'}${i >> 1}`))
+    const chained = Array.from({ length: 1_000 }, (_, i) =>
+      draft(`a${i}`, { labels: { 'ssh.proxyjump': `a${i + 1}` } }),
+    )
+    for (const [format, drafts] of [
+      ['ansible', grouped],
+      ['ansible-json', grouped],
+      ['env', equal],
+      ['ssh-config', chained],
+    ] as const) {
+      assert.ok(noted(format, drafts) > 20_000, format)
+      assert.throws(() => noted(format, drafts, 20_000), {
+        code: 'answer_too_large',
+        message: /^Cannot prepare the export: .* narrow the filters, or give connbook more memory$/,
+      })
+    }
   })
 
   it('lists the hosts of groups in pieces of about 64 KiB', () => {

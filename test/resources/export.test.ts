@@ -2,12 +2,22 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, describe, it } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import type { ExportSummary } from '../../src/exchange/export.ts'
 import { exportFormats } from '../../src/exchange/export-formats.ts'
-import { ExportSummaries, SUMMARY_KEPT_BYTES_MAX } from '../../src/resources/export.ts'
+import type { Reply, Request } from '../../src/http/message.ts'
+import {
+  ExportSummaries,
+  exportHandlers,
+  NOTING_EXPORTS_AT_ONCE_MAX,
+  SUMMARY_KEPT_BYTES_MAX,
+} from '../../src/resources/export.ts'
+import { type LongWork, Scheduler } from '../../src/scheduler.ts'
 import { getToken, pathOf } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { createClient } from '../support/http-client.ts'
+import { loadStore } from '../support/loaded-store.ts'
+import { requestOf } from '../support/message.ts'
 import { formatRequest } from '../support/raw-http.ts'
 import { client, start } from '../support/service.ts'
 import { draft } from '../support/store.ts'
@@ -207,6 +217,40 @@ describe('GET /v1/export', () => {
     assert.deepEqual([answer.status, removed.status], [200, 209])
     const lines = answer.text.split('\r\n').length - 2
     assert.equal(String(lines), answer.headers['x-total-count'])
+  })
+})
+
+describe('exports that note something of records', () => {
+  /** Works begin, and end when the test says so. */
+  class HeldScheduler extends Scheduler {
+    readonly held: (() => void)[] = []
+    isHolding = true
+    override run<Result>(caller: string, work: LongWork<Result>): Promise<Result> {
+      if (!this.isHolding) return super.run(caller, work)
+      return new Promise((resolve) => this.held.push(() => resolve(super.run(caller, work))))
+    }
+  }
+  const drafts = Array.from({ length: 100 }, (_, i) => draft(`a${i}`, { labels: { group: 'web' } }))
+  const ask = (exportAll: (request: Request) => Promise<Reply>, query: string) =>
+    exportAll(requestOf({}, '', query))
+
+  it('are prepared two at once, by whomever, while others need not wait', async () => {
+    const scheduler = new HeldScheduler()
+    const { exportAll } = exportHandlers(loadStore(drafts, new Scheduler()), scheduler)
+    const noting = ['a', 'b', 'c'].map((q) => ask(exportAll, `format=ansible-json&label=!${q}`))
+    const plain = ask(exportAll, 'format=csv&label=!a')
+    await setImmediate()
+    assert.equal(scheduler.held.length, NOTING_EXPORTS_AT_ONCE_MAX + 1)
+    scheduler.isHolding = false
+    for (const end of scheduler.held) end()
+    for (const { status } of await Promise.all([...noting, plain])) assert.equal(status, 200)
+  })
+
+  it('are refused with 507 when one has not enough memory for its notes', async () => {
+    const { exportAll } = exportHandlers(loadStore(drafts, new Scheduler()), new Scheduler(), 2 * 1_000)
+    await assert.rejects(ask(exportAll, 'format=ansible-json'), { code: 'answer_too_large' })
+    assert.equal((await ask(exportAll, 'format=csv')).status, 200)
+    assert.equal((await ask(exportAll, 'format=ansible-json&prefix=a1')).status, 200)
   })
 })
 

@@ -58,15 +58,20 @@ describe('replaced records that answers keep', () => {
     assert.equal(wholes(), 0)
   })
 
-  it('are counted with what was noted of them, until it is that of the newest revision', (t) => {
+  it('are counted with what each answer has noted, of the newest revision, too, until the answer has ended', (t) => {
     const { read, wholes } = setUp(t, 100)
-    const [endFirst] = [read('a', 7, RECORDS, 3 * WHOLE), read('b', 7), read('b', 7, RECORDS, 3 * WHOLE)]
-    read('d', 7, RECORDS, WHOLE)
-    assert.equal(wholes(), 0)
+    const [endFirst, endOther] = [read('a', 7, RECORDS, 3 * WHOLE), read('b', 7, RECORDS, 3 * WHOLE)]
+    read('b', 7)
+    assert.equal(wholes(), 3)
+    const endAnother = read('d', 7, RECORDS, WHOLE)
+    assert.equal(wholes(), 3 + 1)
     const endSecond = read('c', 7 + RECORDS, RECORDS, 2 * WHOLE)
-    assert.equal(wholes(), 1 + 3 + 1)
+    assert.equal(wholes(), 1 + 3 + 1 + 2)
     endSecond()
     endFirst()
+    assert.equal(wholes(), 3 + 1)
+    endOther()
+    endAnother()
     assert.equal(wholes(), 0)
   })
 
@@ -118,6 +123,17 @@ describe('when answers keep too many replaced records', () => {
     assert.equal(wholes(), 3)
     read('another', 500)
     assert.deepEqual(cut, ['attacker 100', 'attacker 200'])
+  })
+
+  it('so does the caller whose answers have noted most, though nothing was replaced', (t) => {
+    const { read, wholes, cut } = setUp(t, 3)
+    read('other', 7)
+    read('another', 7, RECORDS, WHOLE)
+    read('attacker', 7, RECORDS, 1.5 * WHOLE)
+    assert.deepEqual(cut, [])
+    read('attacker', 7, RECORDS, 1.2 * WHOLE)
+    assert.deepEqual(cut, ['attacker 7', 'attacker 7'])
+    assert.equal(wholes(), 1)
   })
 
   it('all answers of that caller from that revision are cut off', (t) => {
