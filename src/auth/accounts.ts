@@ -115,6 +115,18 @@ export function changeScope(accounts: Accounts, kind: AccountKind, name: string,
   return changeRights(accounts, kind, name, { scope })
 }
 
+/** The same accounts; grants that an account had before are the very same object, so that what is known of it stays. */
+export function withKnownGrants(accounts: Accounts, before: Accounts): Accounts {
+  const known = (list: readonly Account[], kind: AccountKind) => {
+    const byName = new Map(listOf(before, kind).map((account) => [account.name, account.grants]))
+    return list.map((account) => {
+      const grants = byName.get(account.name)
+      return grants !== undefined && areSameGrants(grants, account.grants) ? { ...account, grants } : account
+    })
+  }
+  return { ...accounts, users: known(accounts.users, 'user'), clients: known(accounts.clients, 'client') }
+}
+
 /** @throws {InvalidInputError} for an admin with grants, who could lift them. */
 function checkLimits(scope: Scope, grants: readonly string[] | undefined): void {
   if (scope !== ADMIN_SCOPE || grants === undefined) return

@@ -24,6 +24,7 @@ import {
   listOf,
   raiseGeneration,
   scopeOf,
+  withKnownGrants,
 } from './accounts.ts'
 import type { CredentialStorage } from './credential-storage.ts'
 
@@ -51,7 +52,8 @@ export class LiveAccounts {
 
   #takeUp(changed: Accounts) {
     const before = this.#current
-    this.#current = changed
+    // Event streams that were opened before and after hold them.
+    this.#current = withKnownGrants(changed, before)
     for (const listener of this.#listeners) listener()
     this.#log.info('accounts_reloaded', { users: changed.users.length, clients: changed.clients.length })
     // A folder from before there were admins needs none: only a start says so, and who took the last.

@@ -129,7 +129,8 @@ export function isAsAdmitted(request: Request): boolean {
 
 /** Whether two accounts see the same records, and may change the same. */
 export function areSameGrants(one: Principal['grants'], other: Principal['grants']): boolean {
-  return one === other || one?.join(' ') === other?.join(' ')
+  if (one === other) return true
+  return one?.length === other?.length && one?.every((grant, i) => grant === other?.[i]) === true
 }
 
 /** How far a body has come. */

@@ -16,6 +16,7 @@ import {
   resetText,
   seenBy,
 } from './event-text.ts'
+import { keyOfFilter } from './filter-key.ts'
 import { CredentialChecks, type WaitingCall, type WaitingCalls } from './waiting-calls.ts'
 
 /** An event stream without an event for so long gets a comment at the next look: one at least every 15 s. */
@@ -37,7 +38,7 @@ const COMMENT = pieceOf(COMMENT_TEXT)
 export interface StreamQuery {
   /** Place after which it begins; undefined if what follows the caller's is not known any more. */
   readonly after: number | undefined
-  /** Within `access`. */
+  /** As it was asked for. */
   readonly filter: Filter
   /** What its reader sees; undefined for all records. */
   readonly access?: Access | undefined
@@ -175,10 +176,9 @@ class EventStream implements LiveBody, WaitingCall, EventPosition {
 
   constructor(request: Request, filter: Filter, access: Access | undefined, all: Surroundings) {
     this.#request = request
-    this.filter = filter
+    this.filter = access === undefined ? filter : (access.limit(filter) ?? {})
     this.access = access
-    this.filterKey =
-      access === undefined ? JSON.stringify(filter) : `${access.text} ${JSON.stringify(filter)}`
+    this.filterKey = keyOfFilter(filter, access)
     this.#all = all
   }
 

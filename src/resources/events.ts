@@ -87,9 +87,8 @@ export function eventHandlers(store: ConfigurationStore, streams: EventStreams) 
       : soon(later).then(() => begin(request, id, filter))
   }
 
-  function begin(request: Request, id: EventId | undefined, asked: Filter): Reply {
+  function begin(request: Request, id: EventId | undefined, filter: Filter): Reply {
     const access = accessOf(request)
-    const filter = access === undefined ? asked : (access.limit(asked) ?? NO_FILTER)
     const after = id === undefined ? placeNow(store) : placeOf(seenBy(access, store), id)
     const wanted = { after, filter, access }
     if (request.method === 'HEAD') return { status: 200, headers }

@@ -1,8 +1,8 @@
-import { hash } from 'node:crypto'
 import { EVENTS_PAUSE_MS } from '../limits.ts'
 import type { LongWork } from '../scheduler.ts'
 import type { RecentChanges } from '../store/recent-changes.ts'
 import { changeMatcherOf, type Filter } from '../store/record-filter.ts'
+import { keyOfFilter } from './filter-key.ts'
 import type { WaitingCalls } from './waiting-calls.ts'
 
 /** The caller of the scheduler for what all of them share. */
@@ -29,7 +29,7 @@ interface PollResult {
 export class FilteredPolls {
   readonly #recent: RecentChanges
   readonly #calls: Pick<WaitingCalls, 'run' | 'report'>
-  /** With the hashes of their filters, which may be long. */
+  /** With the keys of their filters. */
   readonly #polls = new Map<FilteredPoll, string>()
   #timer: NodeJS.Timeout | undefined
   #isChecking = false
@@ -43,7 +43,7 @@ export class FilteredPolls {
 
   /** Looks at what has changed since `after`, and at each later change. @returns Ends that. */
   add(poll: FilteredPoll): () => void {
-    this.#polls.set(poll, hash('sha256', JSON.stringify(poll.filter), 'base64url'))
+    this.#polls.set(poll, keyOfFilter(poll.filter))
     if (poll.after < this.#recent.last) this.checkSoon()
     return () => void this.#polls.delete(poll)
   }

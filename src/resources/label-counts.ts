@@ -15,6 +15,7 @@ import { type Filter, matcherOf } from '../store/record-filter.ts'
 import { COUNTED_TEXT_BYTES } from '../store/text-counts.ts'
 import { inCode } from '../text.ts'
 import { json } from './bodies.ts'
+import { keyOfFilter } from './filter-key.ts'
 import { filterNames, parseFilter, repeatableFilterNames } from './filter-query.ts'
 import { CACHE_CONTROL, checkIfMatch } from './list-reply.ts'
 import { filterParameters, searchParameter } from './parameters.ts'
@@ -78,7 +79,7 @@ export function labelCountHandlers(
     checkIfMatch(request, etag)
     if (isUnchanged(request.headers['if-none-match'], etag))
       return { status: 304, headers: { 'Cache-Control': CACHE_CONTROL, ETag: etag } }
-    const key = JSON.stringify(filter)
+    const key = keyOfFilter(filter)
     const body = remembered.find(key, tag)
     return body === undefined ? count(request, filter, key, access) : reply(body, etag)
   }

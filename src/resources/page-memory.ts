@@ -16,7 +16,7 @@ export type PageReply = Reply & { readonly body: string }
 
 /** What a page is kept by: its query as it was sent, and who sees it so. No query has a space. */
 export function pageKeyOf(query: string, access: Access | undefined): string {
-  return access === undefined ? query : `${access.text} ${query}`
+  return access === undefined ? query : `${access.key} ${query}`
 }
 
 /**

@@ -5,7 +5,10 @@ import type { Log } from '../log.ts'
 import type { LongWork, Scheduler } from '../scheduler.ts'
 import { checkReadable, type StateGuard } from './state-guard.ts'
 
-/** Characters of a query that take one place more: with filter and checks, they take several times as many bytes. */
+/**
+ * Characters of a query and of the grants of its account that take one place more: with filter and checks, they take several
+ * times as many bytes.
+ */
 export const WAITING_PLACE_CHARACTERS = 1024
 /** Share of them for one account. */
 export const ACCOUNT_WAITING_CALLS_SHARE = 1 / 4
@@ -33,8 +36,8 @@ class OwnCalls {
 }
 
 /**
- * The event streams and waiting polls. One with a long query takes several places, because it holds so much memory. Each
- * account has a share; when too few places are left, the oldest calls of the account with most give way to an account with
+ * The event streams and waiting polls. One with a long query, or of an account with long grants, takes several places,
+ * because it holds so much memory, and each look at a change takes so long. Each account has a share; when too few places are left, the oldest calls of the account with most give way to an account with
  * fewer. One timer looks at all of them, and ends them when the state is too old to be read: silence would say that nothing
  * changes.
  */
@@ -176,8 +179,10 @@ export class WaitingCalls {
   }
 }
 
-function placesOf({ query = '' }: EnteringRequest): number {
-  return 1 + Math.floor(query.length / WAITING_PLACE_CHARACTERS)
+function placesOf({ query = '', principal }: EnteringRequest): number {
+  const { grants = [] } = principal ?? {}
+  const characters = grants.reduce((sum, { length }) => sum + length, query.length)
+  return 1 + Math.floor(characters / WAITING_PLACE_CHARACTERS)
 }
 
 function refused(reason: string): Problem {

@@ -10,10 +10,11 @@ import { UnknownNameError } from './refusals.ts'
 
 /** What an account with grants may see and change. Every answer to it, and every change by it, is decided by this. */
 export class Access {
-  /** The grants; equal for those that allow the same. */
-  readonly text: string
+  /** Equal for those that allow the same, and short: grants may be long. */
+  readonly key: string
   /** Whether a record is there at all for the account. */
   readonly sees: Matcher
+  readonly #grants: readonly string[]
   readonly #mayWrite: Matcher
   readonly #writes: readonly Grant[]
   /** One of them keeps a record that is seen; none if all are seen. */
@@ -22,7 +23,8 @@ export class Access {
 
   /** @param grants As `parseGrants` returns them. @throws {Error} for another form. */
   constructor(grants: readonly string[]) {
-    this.text = grants.join(' ')
+    this.#grants = grants
+    this.key = hash('sha256', grants.join(' '), 'base64url')
     const all = grants.map((text) => {
       const grant = readGrant(text)
       if (typeof grant === 'string') throw new Error(`The grant "${text}" ${grant}`)
@@ -99,7 +101,7 @@ export class Access {
   /** Stands for the store in tags and ids of events, so that those of other grants fit nothing. */
   storeOf(store: string): string {
     if (this.#store.of !== store) {
-      this.#store = { of: store, is: storeOfTag(hash('sha256', `${store} ${this.text}`, 'hex')) }
+      this.#store = { of: store, is: storeOfTag(hash('sha256', `${store} ${this.#grants.join(' ')}`, 'hex')) }
     }
     return this.#store.is
   }

@@ -100,7 +100,7 @@ export function checkOf(asker: Asker | undefined, access: Access | undefined): C
  */
 export function isStillFor(asker: Asker | undefined, access: Access | undefined): boolean {
   asker?.checkAgain?.()
-  return accessOf(asker)?.text === access?.text
+  return accessOf(asker)?.key === access?.key
 }
 
 /** The tag of the records at a revision, for those who see them. */

@@ -20,7 +20,7 @@ import { writeAtomicFile } from '../../src/files/atomic-file.ts'
 import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
 import { realFileSystem } from '../../src/files/file-system.ts'
 import { CREDENTIALS_POLL_MS } from '../../src/files/shared-document.ts'
-import { ADMIN_SCOPE } from '../../src/http/scope.ts'
+import { ADMIN_SCOPE, WRITE_SCOPE } from '../../src/http/scope.ts'
 import { failOn } from '../support/failing-files.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 import { assertKeptWhileDamaged, followedAccounts, one, two } from './followed-accounts.ts'
@@ -41,6 +41,23 @@ describe('LiveAccounts', () => {
     assert.deepEqual(names(), ['two'])
     assert.equal(changes(), 2)
     assert.deepEqual(log.events, ['accounts_reloaded', 'accounts_reloaded'])
+  })
+
+  it('keeps the grants of an account as they are in memory, unless they change', async (t) => {
+    const { document, live, look } = await followedAccounts(t)
+    const grantsOf = () => live.find('client', 'limited')?.grants
+    const limited = (grants: readonly string[]) =>
+      addAccount(one, 'client', 'limited', digestSecret('3'), WRITE_SCOPE, grants)
+    await document.write(limited(['read', 'write?prefix=a']))
+    await look()
+    const before = grantsOf()
+    await document.write(removeAccount(limited(['read', 'write?prefix=a']), 'client', 'one'))
+    await look()
+    assert.equal(live.list('client').length, 1)
+    assert.equal(grantsOf(), before)
+    await document.write(limited(['read', 'write?prefix=b']))
+    await look()
+    assert.deepEqual(grantsOf(), ['read', 'write?prefix=b'])
   })
 
   it('does not read an unchanged file again', async (t) => {

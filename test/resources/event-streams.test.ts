@@ -1,18 +1,21 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import type { LivePiece, LiveSink, Request } from '../../src/http/message.ts'
+import type { LivePiece, LiveSink, Principal, Request } from '../../src/http/message.ts'
 import { Problem } from '../../src/http/problem.ts'
-import { TAKING_TIMEOUT_MS } from '../../src/limits.ts'
+import { FILTER_CHARACTERS_MAX, TAKING_TIMEOUT_MS } from '../../src/limits.ts'
 import {
   EVENTS_COMMENT_MS,
   EVENTS_WAITING_BYTES_MAX,
   EventStreams,
 } from '../../src/resources/event-streams.ts'
+import { EventPieces } from '../../src/resources/event-text.ts'
 import { type WaitingCall, WaitingCalls } from '../../src/resources/waiting-calls.ts'
 import { type LongWork, Scheduler } from '../../src/scheduler.ts'
+import { accessOf } from '../../src/store/access.ts'
 import { listTag } from '../../src/store/list-tag.ts'
 import { RECENT_CHANGES_MAX } from '../../src/store/recent-changes.ts'
+import type { Filter } from '../../src/store/record-filter.ts'
 import { until } from '../support/eventually.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 import { draft, openStore, someone } from '../support/store.ts'
@@ -100,6 +103,28 @@ describe('event streams', () => {
     await until(() => b.sink.pieces.length === 2)
     assert.match(a.sink.text(), /event: added\n.*event: added\n/s)
     assert.equal(a.sink.pieces[1], b.sink.pieces[1])
+  })
+
+  it('of one account share what they see and send, and hold no text of its grants', async (t) => {
+    const { store, streams } = await setUp(t)
+    const grants = ['read?label=a=b', `read?prefix=${'n'.repeat(FILTER_CHARACTERS_MAX)}`]
+    const principal: Principal = { kind: 'client', name: 'c', scope: 'read', grants }
+    const request = { address: '127.0.0.1', headers: {}, principal } as unknown as Request
+    const at = t.mock.method(EventPieces.prototype, 'at')
+    const sent: LivePiece[] = []
+    const access = accessOf(request)
+    const open = (filter: Filter) => {
+      const body = streams.open(request, { after: store.revision, filter, access })
+      const sink = { hasRoom: true, passedBytes: 0, end() {}, cut() {} }
+      body.begin({ ...sink, send: (piece) => void sent.push(piece) })
+    }
+    for (const filter of [{}, { ...{} }, { name: 'a' }]) open(filter)
+    await store.add(someone, draft('a', { labels: { a: 'b' } }))
+    await until(() => sent.length === 6)
+    const positions = at.mock.calls.map((call) => call.arguments[0])
+    assert.equal(new Set(positions.map(({ filterKey }) => filterKey)).size, 2)
+    assert.ok(positions.every(({ filterKey }) => filterKey.length < 50))
+    assert.equal(new Set(sent.slice(3)).size, 2)
   })
 
   it('send a comment when nothing has happened for long, with the id that a filter has passed', async (t) => {

@@ -61,7 +61,7 @@ describe('the pieces of event streams', () => {
     const access = new Access(['read?prefix=seen'])
     const filter = access.limit(undefined) ?? {}
     const pieces = new EventPieces({ id: '0'.repeat(32), recent: counted as RecentChanges })
-    const { live } = pieces.at({ after: 0, filter, access, filterKey: access.text })
+    const { live } = pieces.at({ after: 0, filter, access, filterKey: access.key })
     const events = String(live?.bytes)
     assert.equal(eventsIn(events).length, count / 2)
     assert.equal(events.match(/^id: \S+-\d+$/gm)?.length, 1, 'the last one has the tag')
@@ -84,7 +84,7 @@ describe('the pieces of event streams', () => {
     const filter = access.limit(undefined) ?? {}
     const store = { id: '0'.repeat(32), recent }
     const idsAfter = (after: number) => {
-      const { live } = new EventPieces(store).at({ after, filter, access, filterKey: access.text })
+      const { live } = new EventPieces(store).at({ after, filter, access, filterKey: access.key })
       return Array.from(String(live?.bytes).matchAll(/^id: \S+-(\S+)$/gm), ([, id]) => id)
     }
     tell(1, 4)

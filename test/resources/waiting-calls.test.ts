@@ -18,11 +18,11 @@ const MAX = 8
 function setUp() {
   const calls = new WaitingCalls(new Scheduler(), createMemoryLog(), MAX)
   const open: string[] = []
-  const enter = (account: string, id: string, query = '') => {
+  const enter = (account: string, id: string, query = '', grants?: readonly string[]) => {
     const request = {
       query,
       address: '127.0.0.1',
-      principal: { kind: 'user', name: account, scope: 'read write' },
+      principal: { kind: 'user', name: account, scope: 'read write', ...(grants && { grants }) },
     } as const
     const giveWay = () => {
       leave()
@@ -77,6 +77,16 @@ describe('calls that wait', () => {
     enter('g', 'g1')
     assert.deepEqual(open, ['c1', 'c2', 'd1', 'd2', 'e1', 'f1', 'g1'])
     assert.equal(calls.count, 7)
+    calls.close()
+  })
+
+  it('take more places for an account with long grants', () => {
+    const { calls, enter } = setUp()
+    const half = `read?prefix=${'p'.repeat(WAITING_PLACE_CHARACTERS / 2)}`
+    enter('a', 'a1', '', [half, half])
+    assert.throws(() => enter('a', 'a2', '', [half, half]), isRefused)
+    enter('b', 'b1', '', [half])
+    enter('b', 'b2', '', [half])
     calls.close()
   })
 
