@@ -157,6 +157,20 @@ export function formatCookie(
   return `${name}=${value}; HttpOnly; SameSite=Strict; Path=${path}; Max-Age=${maxAgeSeconds}${secure}`
 }
 
+/** Behind it a tag says of what kind of answer it is: one with other filters, for example. Other tags have no such character. */
+const SUFFIX_MARK = '+'
+const SUFFIX = /\+[\w-]*(?="?$)/
+
+/** The tag of something that is made of what another tag stands for; conditions on that take it as the other one. */
+export function suffixedTag(tag: string, suffix: string): string {
+  return tag + SUFFIX_MARK + suffix
+}
+
+/** A tag without its suffix, with its quotes if it has any. */
+export function unsuffixed(tag: string): string {
+  return tag.replace(SUFFIX, '')
+}
+
 /** Any tag, or one of a list of tags. */
 type EntityTags = '*' | readonly string[]
 
@@ -196,11 +210,11 @@ export function conditionIn(headers: IncomingHttpHeaders): ((etag: string) => bo
     (excluded === undefined || !matchesWeakly(excluded, etag))
 }
 
-/** The tags of `If-None-Match`, without `W/` and quotes; none for `*`, or if it is not understood. */
+/** The tags of `If-None-Match`, without `W/`, quotes and suffix; none for `*`, or if it is not understood. */
 export function tagsIn(ifNoneMatch: string): string[] {
   const condition = parseCondition(ifNoneMatch)
   if (condition === undefined || condition === '*') return []
-  return condition.map((tag) => strengthened(tag).slice(1, -1))
+  return condition.map((tag) => unsuffixed(strengthened(tag)).slice(1, -1))
 }
 
 function readCondition(name: string, field: string | undefined): EntityTags | undefined {
@@ -220,11 +234,16 @@ function parseCondition(field: string): EntityTags | undefined {
 }
 
 function matches(condition: EntityTags, etag: string): boolean {
-  return condition === '*' || condition.includes(etag)
+  return condition === '*' || condition.some((tag) => isTag(tag, etag))
 }
 
 function matchesWeakly(condition: EntityTags, etag: string): boolean {
-  return condition === '*' || condition.some((tag) => strengthened(tag) === etag)
+  return condition === '*' || condition.some((tag) => isTag(strengthened(tag), etag))
+}
+
+/** Whether a tag of a condition is the other one, or that of something made of it. */
+function isTag(tag: string, etag: string): boolean {
+  return tag === etag || unsuffixed(tag) === etag
 }
 
 function strengthened(tag: string): string {

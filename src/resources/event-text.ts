@@ -1,3 +1,4 @@
+import { unsuffixed } from '../http/header-fields.ts'
 import { LivePiece } from '../http/message.ts'
 import { EVENTS_RETRY_MS } from '../limits.ts'
 import type { Access } from '../store/access.ts'
@@ -33,7 +34,7 @@ export interface EventId {
 
 /** Undefined if the text is not the id of an event. */
 export function parseEventId(text: string): EventId | undefined {
-  const [, tag, part] = /^([0-9a-z]+-\d+)(?:\.([1-9]\d{0,8}))?$/.exec(text) ?? []
+  const [, tag, part] = /^([0-9a-z]+-\d+)(?:\.([1-9]\d{0,8}))?$/.exec(unsuffixed(text)) ?? []
   const parsed = parseListTag(tag)
   return parsed && { ...parsed, part: part === undefined ? undefined : Number(part) }
 }

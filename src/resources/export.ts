@@ -8,7 +8,7 @@ import {
 } from '../exchange/export.ts'
 import { type ExportFormatName, exportFormatNames, exportFormats } from '../exchange/export-formats.ts'
 import { createFairQueue } from '../fair-queue.ts'
-import { isUnchanged } from '../http/header-fields.ts'
+import { isUnchanged, suffixedTag } from '../http/header-fields.ts'
 import { callerKey, type KeptRecords, type Reply, type Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
 import { FAULTS_MAX } from '../limits.ts'
@@ -20,6 +20,7 @@ import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { type Filter, matcherOf } from '../store/record-filter.ts'
 import { counted, eitherOf } from '../text.ts'
 import { text } from './bodies.ts'
+import { keyOfFilter } from './filter-key.ts'
 import { filterNames, parseFilter, repeatableFilterNames } from './filter-query.ts'
 import { CACHE_CONTROL, checkIfMatch } from './list-reply.ts'
 import { choice, filterParameters, searchParameter } from './parameters.ts'
@@ -112,6 +113,9 @@ export const exporting = defineResource({
 const GROUPS_HEADER_CHARACTERS_MAX = 4_000
 const WARNINGS_HEADER_CHARACTERS_MAX = 8_000
 
+/** 96 bits of it in the tag of an export. */
+const FILTER_KEY_CHARACTERS = 16
+
 const parameterNames = ['format', 'skip', 'q', ...filterNames] as const
 const choices = { format: exportFormatNames, skip: ['0', '1'] } as const
 const MUST_BE = `must be ${eitherOf(exportFormatNames)}`
@@ -146,10 +150,11 @@ export function exportHandlers(
   async function exportAll(request: Request): Promise<Reply> {
     const query = parseExportQuery(request.query)
     const access = accessOf(request)
-    const present = `"${store.tagFor(access)}"`
-    checkIfMatch(request, present)
-    if (isUnchanged(request.headers['if-none-match'], present))
-      return { status: 304, headers: { 'Cache-Control': CACHE_CONTROL, ETag: present } }
+    const present = store.tagFor(access)
+    const etagOf = (tag: string) => `"${suffixedTag(tag, suffixOf(query, access))}"`
+    checkIfMatch(request, `"${present}"`)
+    if (isUnchanged(request.headers['if-none-match'], etagOf(present)))
+      return { status: 304, headers: { 'Cache-Control': CACHE_CONTROL, ETag: etagOf(present) } }
     const prepared = await prepareInTurn(request, query, access)
     const { form, tag, count, leftOut, obstacles, tail } = prepared
     if (leftOut > 0 && !query.isSkipping) {
@@ -167,7 +172,7 @@ export function exportHandlers(
         'Content-Length': String(prepared.bytes),
         'Content-Disposition': `attachment; filename="${form.fileName}"`,
         'Cache-Control': CACHE_CONTROL,
-        ETag: `"${tag}"`,
+        ETag: etagOf(tag),
         'X-Total-Count': String(count),
         'X-Left-Out': String(leftOut),
         ...headerOf('X-Left-Out-Groups', tail?.leftOutGroups ?? [], GROUPS_HEADER_CHARACTERS_MAX),
@@ -242,6 +247,12 @@ function parseExportQuery(text: string): ExportQuery {
   const filter = parseFilter(query)
   checkQuery(query)
   return { format: format as ExportFormatName, isSkipping: skip === '1', filter }
+}
+
+/** Another one for each export of the same records that may have another text. */
+function suffixOf({ format, isSkipping, filter = {} }: ExportQuery, access: Access | undefined): string {
+  const key = keyOfFilter(filter, access).slice(0, FILTER_KEY_CHARACTERS)
+  return `${format}${isSkipping ? '-skip' : ''}-${key}`
 }
 
 function warningHeaders({ warnings, warningCount }: ExportSummary): Record<string, string> {

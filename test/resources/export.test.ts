@@ -147,7 +147,8 @@ describe('GET /v1/export', () => {
     const path = '/v1/export?format=csv&prefix=n1'
     const { headers } = await ask('GET', path)
     const { etag = '' } = headers
-    assert.equal(etag, (await ask('GET', '/configurations/')).headers.etag)
+    const list = String((await ask('GET', '/configurations/')).headers.etag)
+    assert.ok(etag.startsWith(`${list.slice(0, -1)}+csv-`), etag)
     const again = await ask('GET', path, { headers: { 'If-None-Match': etag } })
     assert.deepEqual([again.status, again.text, again.headers.etag], [304, '', etag])
     assert.equal((await ask('GET', path, { headers: { 'If-Match': '"other"' } })).status, 412)
@@ -155,6 +156,41 @@ describe('GET /v1/export', () => {
     const changed = await ask('GET', path, { headers: { 'If-None-Match': etag } })
     assert.equal(changed.status, 200)
     assert.notEqual(changed.headers.etag, etag)
+  })
+
+  it('has another tag with another format or filter, which counts as that of the list wherever that does', async () => {
+    const queries = [
+      'format=csv',
+      'format=jsonl',
+      'format=csv&prefix=n1',
+      'format=csv&skip=1',
+      'format=csv&name=n1',
+    ]
+    const etags = await Promise.all(
+      queries.map(async (query) => String((await ask('GET', `/v1/export?${query}`)).headers.etag)),
+    )
+    assert.equal(new Set(etags).size, queries.length)
+    const [whole = '', other = ''] = etags
+    const list = String((await ask('GET', '/configurations/')).headers.etag)
+    const statusOf = async (path: string, headers: Record<string, string>) =>
+      (await ask('HEAD', path, { headers })).status
+    const exported = '/v1/export?format=csv'
+    assert.equal(await statusOf(exported, { 'If-None-Match': other }), 200)
+    assert.equal(await statusOf(exported, { 'If-None-Match': list }), 200)
+    assert.equal(await statusOf(exported, { 'If-None-Match': `${other}, W/${whole}` }), 304)
+    for (const tag of [list, whole, other]) {
+      assert.equal(await statusOf(exported, { 'If-Match': tag }), 200)
+      assert.equal(await statusOf('/configurations/', { 'If-Match': tag }), 200)
+      assert.equal(await statusOf('/configurations/?prefix=n', { 'If-None-Match': tag }), 304)
+      assert.equal(await statusOf(`/v1/events?since=${encodeURIComponent(tag.slice(1, -1))}`, {}), 200)
+      const trial = '/v1/import?format=json&dry_run=1'
+      assert.equal(
+        (await ask('POST', trial, { headers: { 'If-Match': tag }, body: [draft('n1')] })).status,
+        200,
+      )
+    }
+    const stale = whole.replace(/-\d+\+/, '-0+')
+    assert.equal(await statusOf(exported, { 'If-Match': stale }), 412)
   })
 
   it('warns in a header of what is to be known, 20 at most, and counts the rest', async (t) => {
