@@ -80,11 +80,19 @@ export function groupsIn(value: string): string[] {
   return [...new Set(names.filter((name) => name !== ''))]
 }
 
-/** Whether the value of the label `group` is this text, or has it as a member. */
-export function hasGroup(value: string | undefined, group: string): boolean {
-  if (value === group) return true
-  // Without a look at its parts: most values have no such text in them.
-  return group !== '' && value?.includes(group) === true && groupsIn(value).includes(group)
+/**
+ * Whether the value of the label `group` is one of these texts, or has one as a member. It looks at each member once, however
+ * many texts there are.
+ */
+export function hasGroup(value: string | undefined, groups: ReadonlySet<string>): boolean {
+  if (value === undefined) return false
+  if (groups.has(value)) return true
+  for (let begin = 0, end = 0; end !== -1; begin = end + 1) {
+    end = value.indexOf(',', begin)
+    const name = value.slice(begin, end === -1 ? undefined : end).trim()
+    if (name !== '' && groups.has(name)) return true
+  }
+  return false
 }
 
 /** The key of a label as a variable has it: `_` for all but letters and digits. */

@@ -57,7 +57,9 @@ export function matcherOf(filter: Filter): Matcher {
   }
   matchers.push(...labelMatchersOf(labels))
   if (others.length > 0) matchers.push(anyMatcherOf(others.map(matcherOf)))
-  if (q !== undefined) for (const word of wordsOf(q)) matchers.push(occurrenceOf(word))
+  const [word, ...otherWords] = q === undefined ? [] : wordsOf(q)
+  if (word !== undefined) matchers.push(occurrenceOf(word))
+  if (otherWords.length > 0) matchers.push(occurrencesOf(otherWords))
   const [first, ...more] = matchers
   if (first === undefined) return () => true
   return more.length === 0 ? first : (record) => first(record) && more.every((matches) => matches(record))
@@ -96,17 +98,15 @@ export function stretchOf(filter: Filter, sort: Sort | undefined): Stretch | und
   }
 }
 
-/** One for each key that a record must have, and one for each label that it must not have. */
+/** One for each key that a record must have, and one for each whose labels it must not have. */
 function labelMatchersOf(labels: readonly LabelFilter[]): Matcher[] {
-  const without = labels.filter(({ isWithout }) => isWithout).map(labelMatcherOf)
-  const byKey = Map.groupBy(
-    labels.filter(({ isWithout }) => !isWithout),
-    ({ key }) => key,
-  )
-  const wanted = Array.from(byKey.values(), (ofKey) => ofKey.map(labelMatcherOf)).map(anyMatcherOf)
+  const ofEachKey = (some: readonly LabelFilter[]) =>
+    Array.from(Map.groupBy(some, ({ key }) => key).entries(), ([key, ofKey]) => labelMatcherOf(key, ofKey))
+  const wanted = ofEachKey(labels.filter(({ isWithout }) => !isWithout))
+  const unwanted = ofEachKey(labels.filter(({ isWithout }) => isWithout))
   return [
     ...wanted,
-    ...without.map(
+    ...unwanted.map(
       (matches): Matcher =>
         (record) =>
           !matches(record),
@@ -121,11 +121,30 @@ export function anyMatcherOf(matchers: readonly Matcher[]): Matcher {
   return (record) => matchers.some((matches) => matches(record))
 }
 
-/** Whether a record has the label. */
-function labelMatcherOf({ key, value }: LabelFilter): Matcher {
-  if (value === undefined) return ({ labels }) => labelOf(labels, key) !== undefined
-  if (key === GROUP_KEY) return ({ labels }) => hasGroup(labelOf(labels, key), value)
-  return ({ labels }) => labelOf(labels, key) === value
+/** Whether a record has one of the labels, which have one key. */
+function labelMatcherOf(key: string, labels: readonly LabelFilter[]): Matcher {
+  const values = new Set<string>()
+  for (const { value } of labels) {
+    if (value === undefined) return (record) => labelOf(record.labels, key) !== undefined
+    values.add(value)
+  }
+  if (key === GROUP_KEY) return groupMatcherOf(values)
+  const [only] = values
+  if (values.size === 1) return ({ labels }) => labelOf(labels, key) === only
+  return ({ labels }) => {
+    const value = labelOf(labels, key)
+    return value !== undefined && values.has(value)
+  }
+}
+
+function groupMatcherOf(groups: ReadonlySet<string>): Matcher {
+  const [only = ''] = groups
+  if (groups.size > 1) return ({ labels }) => hasGroup(labelOf(labels, GROUP_KEY), groups)
+  return ({ labels }) => {
+    const value = labelOf(labels, GROUP_KEY)
+    // Without a look at its parts: most values have no such text in them.
+    return value?.includes(only) === true && hasGroup(value, groups)
+  }
 }
 
 /** The words of `q`, which white space separates. */
@@ -147,6 +166,18 @@ function occurrenceOf(word: string): Matcher {
 function occursInValue(labels: Labels, text: string): boolean {
   for (const key in labels) if (labels[key]?.toLowerCase().includes(text)) return true
   return false
+}
+
+/** Whether each word occurs. Makes the texts of a record lower once, however many words there are. */
+function occurrencesOf(words: readonly string[]): Matcher {
+  const texts = words.map((word) => word.toLowerCase())
+  return ({ name, hostname, username, labels }) => {
+    // No word has white space, so none can begin in one text and end in the next.
+    let all = `${name}\n${hostname}\n${username}`
+    for (const key in labels) all += `\n${labels[key]}`
+    const lower = all.toLowerCase()
+    return texts.every((text) => lower.includes(text))
+  }
 }
 
 /** Reads `KEY`, `KEY=VALUE`, `!KEY` or `KEY!=VALUE`. */

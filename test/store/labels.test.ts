@@ -17,6 +17,7 @@ import {
   labelOf,
   mergeLabels,
 } from '../../src/store/labels.ts'
+import { matcherOf } from '../../src/store/record-filter.ts'
 import { draft } from '../support/store.ts'
 
 const many = (count: number, value = '') =>
@@ -41,10 +42,31 @@ describe('the label group', () => {
   })
 
   it('has each member, and the whole text, as a group', () => {
-    for (const group of ['web', 'db', ' web,db', '']) assert.equal(hasGroup(group && ' web,db', group), true)
-    for (const group of ['we', 'WEB', ' web', 'web,db', '', ','])
-      assert.equal(hasGroup(' web,db', group), false, group)
-    assert.equal(hasGroup(undefined, ''), false)
+    const has = (value: string | undefined, ...some: string[]) => hasGroup(value, new Set(some))
+    for (const group of ['web', 'db', ' web,db', '']) assert.equal(has(group && ' web,db', group), true)
+    const none = ['we', 'WEB', ' web', 'web,db', '', ',']
+    for (const group of none) assert.equal(has(' web,db', group), false, group)
+    assert.equal(has(' web,db', ...none), false)
+    assert.equal(has(' web,db', ...none, 'db'), true)
+    assert.equal(has(',a, ,', ''), false)
+    assert.equal(has(undefined, ''), false)
+  })
+
+  it('is taken apart once, however many filters ask for its members', (t) => {
+    const members = Array.from({ length: 127 }, () => 'a')
+    const record = new Configuration(1, { ...draft('n'), labels: { group: members.join(',') } })
+    const labels = Array.from({ length: 32 }, (_, i) => ({ key: 'group', value: `a${',a'.repeat(i + 1)}` }))
+    const wanted = matcherOf({ labels })
+    const unwanted = matcherOf({ labels: labels.map((label) => ({ ...label, isWithout: true })) })
+    const trim = t.mock.method(String.prototype, 'trim')
+    for (const [matches, isKept] of [
+      [wanted, false],
+      [unwanted, true],
+    ] as const) {
+      trim.mock.resetCalls()
+      assert.equal(matches(record), isKept)
+      assert.ok(trim.mock.callCount() <= members.length, `${trim.mock.callCount()} members`)
+    }
   })
 })
 
