@@ -2,6 +2,7 @@ import { NOTED_NAME_BYTES, STREAM_PIECE_CHARACTERS } from '../limits.ts'
 import type { LongWork } from '../scheduler.ts'
 import type { Configuration } from '../store/configuration.ts'
 import type { Matcher } from '../store/record-filter.ts'
+import { Slice } from '../store/slices.ts'
 import { counted } from '../text.ts'
 import type { ExportFormat, ExportTail } from './export-format.ts'
 import { ExportNotes, TextFilter } from './export-notes.ts'
@@ -85,27 +86,26 @@ export function* summarizeExport(
   const warnings = new Warnings()
   let [bytes, count, leftOut] = [Buffer.byteLength(start + end), 0, 0]
   const betweenBytes = Buffer.byteLength(between)
-  let sliceBytes = 0
+  const slice = new Slice(STREAM_PIECE_CHARACTERS)
   let position = -1
   for (const record of records) {
     position += 1
+    let cost = LEFT_OUT_CHARACTERS
     const isMeant = matches === undefined || matches(record)
     const reason = isMeant ? obstacleOf(form, clashes, record) : undefined
     if (isMeant && reason === undefined) {
       const recordBytes = Buffer.byteLength(form.encode(record)) + (count === 0 ? 0 : betweenBytes)
       bytes += recordBytes
-      sliceBytes += recordBytes
+      cost = recordBytes
       count += 1
       tail?.take(record, position)
       for (const warning of form.warnings?.(record) ?? []) warnings.add(record.name, warning)
-    } else sliceBytes += LEFT_OUT_CHARACTERS
+    }
     if (reason !== undefined) {
       leftOut += 1
       if (obstacles.length < obstaclesMax) obstacles.push({ name: record.name, reason })
     }
-    if (sliceBytes < STREAM_PIECE_CHARACTERS) continue
-    yield
-    sliceBytes = 0
+    if (slice.isOverAfter(cost)) yield
   }
   if (tail !== undefined) bytes += yield* bytesOfTail(tail, records)
   const noted = { clashes, tail, notedBytes: notes.bytes }
@@ -185,7 +185,7 @@ function* withTail(
 }
 
 /**
- * Joins records into pieces of about STREAM_PIECE_CHARACTERS.
+ * Joins records into pieces of about STREAM_PIECE_CHARACTERS, or of what a slice has time for.
  *
  * @param encode Returns undefined for a record to leave out.
  */
@@ -201,20 +201,16 @@ export function* piecesOf(
     piece = ''
     return taken
   }
-  let pieceCharacters = 0
+  const slice = new Slice(STREAM_PIECE_CHARACTERS)
   let isFirst = true
   for (const record of records) {
     const text = encode(record)
-    if (text === undefined) pieceCharacters += LEFT_OUT_CHARACTERS
-    else {
+    if (text !== undefined) {
       piece += isFirst ? text : between + text
-      pieceCharacters += text.length
       isFirst = false
     }
     // An empty piece, too, lets the sender give others their turn.
-    if (pieceCharacters < STREAM_PIECE_CHARACTERS) continue
-    pieceCharacters = 0
-    yield take()
+    if (slice.isOverAfter(text?.length ?? LEFT_OUT_CHARACTERS)) yield take()
   }
   yield piece + end
 }
@@ -361,12 +357,9 @@ function* inSlices(
   records: Iterable<Configuration>,
   take: (record: Configuration) => unknown,
 ): LongWork<void> {
-  let sliceCharacters = 0
+  const slice = new Slice(STREAM_PIECE_CHARACTERS)
   for (const record of records) {
     take(record)
-    sliceCharacters += LEFT_OUT_CHARACTERS
-    if (sliceCharacters < STREAM_PIECE_CHARACTERS) continue
-    yield
-    sliceCharacters = 0
+    if (slice.isOverAfter(LEFT_OUT_CHARACTERS)) yield
   }
 }

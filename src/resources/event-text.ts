@@ -6,10 +6,11 @@ import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { listTag, parseListTag, storeOfTag } from '../store/list-tag.ts'
 import type { Point, RecordChange } from '../store/recent-changes.ts'
 import { changeMatcherOf, type Filter } from '../store/record-filter.ts'
+import { Slice } from '../store/slices.ts'
 
 /** Approximate length of one write to an event stream. */
 const EVENTS_PIECE_BYTES = 128 * 1024
-/** Changes that are looked at for one write to an event stream. */
+/** Most changes that are looked at for one write to an event stream. */
 export const EVENTS_LOOKED_AT_MAX = 1_000
 /** Filters whose last change among those made together is remembered. */
 const LAST_SENT_MAX = 100
@@ -121,6 +122,9 @@ export interface EventPosition {
  */
 const lastTold = new WeakMap<Point['together'], Map<string, number>>()
 
+/** Where the search for the last one goes on, by the filter of the stream that looks for it. */
+const unfinished = new WeakMap<Filter, Pick<Point, 'place' | 'together'>>()
+
 /**
  * What streams are sent next, made once for all that are at the same position. Not cached across rounds: it would retain
  * events that no stream needs.
@@ -152,48 +156,57 @@ export class EventPieces {
 
   #make(position: EventPosition): EventPiece {
     const { recent } = this.#store
-    const { after, filter, access, filterKey } = position
+    const { after, filter, access } = position
     const events: Buffer[] = []
     let bytes = 0
     let upTo = after
     const matches = changeMatcherOf(filter)
-    const last = Math.min(recent.last, after + EVENTS_LOOKED_AT_MAX)
-    while (upTo < last && bytes < EVENTS_PIECE_BYTES) {
+    const slice = new Slice(EVENTS_LOOKED_AT_MAX)
+    for (let isOver = false; upTo < recent.last && bytes < EVENTS_PIECE_BYTES && !isOver; ) {
+      const change = recent.at(upTo + 1)
+      if (change !== undefined && matches(change)) {
+        const lastTold = access && this.#lastOf(change.together, position, matches, slice)
+        // It is still being looked for; the next piece goes on with it.
+        if (access !== undefined && lastTold === undefined) break
+        const event =
+          access === undefined ? this.#eventOf(change) : this.#seenEventOf(change, access, lastTold)
+        events.push(event)
+        bytes += event.length
+      }
       upTo += 1
-      const change = recent.at(upTo)
-      if (change === undefined || !matches(change)) continue
-      const event =
-        access === undefined ? this.#eventOf(change) : this.#seenEventOf(change, access, filterKey, matches)
-      events.push(event)
-      bytes += event.length
+      isOver = slice.isOverAfter(1)
     }
     return { position, live: bytes === 0 ? undefined : new LivePiece(Buffer.concat(events, bytes)), upTo }
   }
 
-  #seenEventOf(
-    change: RecordChange,
-    access: Access,
-    filterKey: string,
-    matches: (change: RecordChange) => boolean,
-  ): Buffer {
+  #seenEventOf(change: RecordChange, access: Access, lastTold: number | undefined): Buffer {
     const seen = access.seenChangeOf(change) ?? change
-    const lastTold = this.#lastOf(change.together, filterKey, matches)
     return Buffer.from(eventText(access.storeOf(this.#store.id), seen, lastTold))
   }
 
-  /** The place of the last change that matches; while an import is still being sent, the place of its last change. */
+  /**
+   * The place of the last change that matches; while an import is still being sent, the place of its last change. Undefined
+   * if the slice was over before it was found.
+   */
   #lastOf(
     together: Point['together'],
-    filterKey: string,
+    { filter, filterKey }: EventPosition,
     matches: (change: RecordChange) => boolean,
-  ): number {
+    slice: Slice,
+  ): number | undefined {
     const { recent } = this.#store
     if (together.first === together.last || together.last > recent.last) return together.last
     const known = lastTold.get(together) ?? new Map<string, number>()
     lastTold.set(together, known)
     let place = known.get(filterKey)
     if (place === undefined) {
-      for (place = together.last; place > together.first; place -= 1) {
+      const search = unfinished.get(filter)
+      place = search?.together === together ? search.place : together.last
+      for (; place > together.first; place -= 1) {
+        if (slice.isOverAfter(1)) {
+          unfinished.set(filter, { together, place })
+          return undefined
+        }
         const change = recent.at(place)
         if (change !== undefined && matches(change)) break
       }

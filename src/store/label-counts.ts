@@ -4,7 +4,7 @@ import { TEXT_HASHES } from '../text-hash.ts'
 import type { Configuration } from './configuration.ts'
 import { GROUP_KEY, groupsIn, type Labels } from './labels.ts'
 import type { Matcher } from './record-filter.ts'
-import { SLICE_STEPS } from './slices.ts'
+import { SLICE_STEPS, Slice } from './slices.ts'
 import { TextCounts } from './text-counts.ts'
 
 /** The most frequent keys that are listed, and of each the most frequent values. */
@@ -96,14 +96,14 @@ interface Kept {
 /** Asks the filter once for each record: it may take much longer than a look at the labels. */
 function* keptOf(leaves: Leaves, matches: Matcher): LongWork<Kept> {
   const isKept = new Uint8Array(leaves.reduce((sum, { length }) => sum + length, 0))
+  const slice = new Slice()
   let at = 0
-  for (const leaf of leaves) {
+  for (const leaf of leaves)
     for (const record of leaf) {
+      if (slice.isOverAfter(1)) yield
       if (record.labels !== undefined && matches(record)) isKept[at] = 1
       at += 1
     }
-    yield
-  }
   return { leaves, isKept }
 }
 

@@ -8,6 +8,7 @@ import { type ExportFormatName, exportFormatNames, exportFormats } from '../../s
 import { STREAM_PIECE_CHARACTERS } from '../../src/limits.ts'
 import { runAtOnce } from '../../src/scheduler.ts'
 import type { NewConfiguration } from '../../src/store/configuration.ts'
+import { SLICE_MS } from '../../src/store/slices.ts'
 import { draft } from '../support/store.ts'
 import { exported, named, recordsOf } from './records.ts'
 
@@ -80,7 +81,8 @@ describe('an export', () => {
     })
   }
 
-  it('comes in pieces of about 64 KiB, and is summarized in as many slices', () => {
+  it('comes in pieces of about 64 KiB, and is summarized in as many slices', (t) => {
+    t.mock.method(performance, 'now', () => 0)
     const records = recordsOf(
       Array.from({ length: 2_000 }, (_, i) => draft(`a${i}`, { username: 'u'.repeat(i % 200) })),
     )
@@ -95,7 +97,34 @@ describe('an export', () => {
       assert.ok(piece.length < STREAM_PIECE_CHARACTERS + 1_000, `${piece.length} bytes`)
   })
 
-  it('lets other work run while it skips records that it leaves out', () => {
+  it('lets other work run when a filter takes long, whatever it keeps', (t) => {
+    let now = 0
+    t.mock.method(performance, 'now', () => now)
+    let looks = 0
+    const matches = () => {
+      looks += 1
+      now += SLICE_MS
+      return looks % 100 === 0
+    }
+    const records = recordsOf(Array.from({ length: 200 }, (_, i) => draft(`a${i}`, { labels: { i: 'x' } })))
+    for (const format of exportFormatNames) {
+      const work = summarizeExport(exportFormats[format], { records, hasLabels: true, matches }, 1)
+      let next = work.next()
+      for (looks = 0; !next.done; looks = 0) {
+        next = work.next()
+        // The end of one pass, and the beginning of the next.
+        assert.ok(looks <= 32, `${looks} looks at once for ${format}`)
+      }
+      looks = 0
+      for (const _ of exportPieces(records, next.value)) {
+        assert.ok(looks <= 17, `${looks} looks for a piece of ${format}`)
+        looks = 0
+      }
+    }
+  })
+
+  it('lets other work run while it skips records that it leaves out', (t) => {
+    t.mock.method(performance, 'now', () => 0)
     const records = recordsOf(Array.from({ length: 2_000 }, (_, i) => draft(`a ${i}`)))
     const pieces = exportPieces(records, { form: exportFormats['ssh-config'], clashes: new Set() })
     assert.deepEqual([...pieces], ['', ''])

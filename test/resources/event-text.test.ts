@@ -5,6 +5,7 @@ import { EVENTS_LOOKED_AT_MAX, EventPieces } from '../../src/resources/event-tex
 import { Access } from '../../src/store/access.ts'
 import { Configuration } from '../../src/store/configuration.ts'
 import { RecentChanges } from '../../src/store/recent-changes.ts'
+import { SLICE_MS } from '../../src/store/slices.ts'
 import { draft } from '../support/store.ts'
 
 function piecesOf(changes: number) {
@@ -35,13 +36,15 @@ describe('the pieces of event streams', () => {
       assert.equal(pieces.at({ ...position }), first[i])
   })
 
-  it('read a bounded number of changes each', () => {
+  it('read a bounded number of changes each', (t) => {
+    t.mock.method(performance, 'now', () => 0)
     const pieces = piecesOf(EVENTS_LOOKED_AT_MAX + 5)
     assert.equal(pieces.at(only('none', 0)).upTo, EVENTS_LOOKED_AT_MAX)
     assert.equal(pieces.at(only('none', 10)).upTo, EVENTS_LOOKED_AT_MAX + 5)
   })
 
-  it('look once for the last change of an import that somebody with grants sees', () => {
+  it('look once for the last change of an import that somebody with grants sees', (t) => {
+    t.mock.method(performance, 'now', () => 0)
     const recent = new RecentChanges()
     const count = 200
     const adds = Array.from({ length: count }, (_, i) => ({
@@ -66,6 +69,45 @@ describe('the pieces of event streams', () => {
     assert.equal(eventsIn(events).length, count / 2)
     assert.equal(events.match(/^id: \S+-\d+$/gm)?.length, 1, 'the last one has the tag')
     assert.ok(reads <= 2 * count, `${reads} changes were read`)
+  })
+
+  it('read fewer changes when each takes its time, also to find the last one that somebody with grants sees', (t) => {
+    let now = 0
+    t.mock.method(performance, 'now', () => now)
+    const count = 100
+    const recent = new RecentChanges()
+    const adds = Array.from({ length: count }, (_, i) => ({
+      add: new Configuration(i + 1, draft(i < 2 ? `seen${i}` : `other${i}`)),
+    }))
+    recent.addTogether(adds, count, [])
+    let reads = 0
+    const slow = {
+      get last() {
+        return recent.last
+      },
+      at(place: number) {
+        reads += 1
+        now += SLICE_MS / 4
+        return recent.at(place)
+      },
+    }
+    const access = new Access(['read?prefix=seen'])
+    const filter = access.limit(undefined) ?? {}
+    let text = ''
+    for (let after = 0; after < count; ) {
+      reads = 0
+      // As for each round of streams.
+      const pieces = new EventPieces({ id: '0'.repeat(32), recent: slow as RecentChanges })
+      const { live, upTo } = pieces.at({ after, filter, access, filterKey: access.text })
+      assert.ok(reads > 0 && reads <= 40, `${reads} changes at once`)
+      after = upTo
+      text += live === undefined ? '' : String(live.bytes)
+    }
+    assert.deepEqual(eventsIn(text), ['seen0', 'seen1'])
+    assert.deepEqual(
+      Array.from(text.matchAll(/^id: \w+-(\S+)$/gm), ([, id]) => id),
+      ['100.1', '100'],
+    )
   })
 
   it('do not take a change for the last one that somebody sees while an import is still being sent', () => {

@@ -6,6 +6,7 @@ import { configurationHandlers } from '../../src/resources/configurations.ts'
 import { CountMemory, SEARCH_COUNTS_MAX, SEARCH_RECORDS_MAX } from '../../src/resources/filtered-list.ts'
 import { type LongWork, Scheduler } from '../../src/scheduler.ts'
 import type { NewConfiguration } from '../../src/store/configuration.ts'
+import { SLICE_MS } from '../../src/store/slices.ts'
 import { createClient, faultyFields, namesIn, ownHeaders } from '../support/http-client.ts'
 import { loadStore } from '../support/loaded-store.ts'
 import { bodyOf, requestOf } from '../support/message.ts'
@@ -354,6 +355,14 @@ describe('a search', () => {
     const { scheduler, reply } = search('q=n49')
     assert.equal((await reply).status, 200)
     assert.ok(scheduler.slices >= drafts.length / 128, `${scheduler.slices} slices`)
+  })
+
+  it('looks at fewer when the clock says that they take long', async (t) => {
+    let now = 0
+    t.mock.method(performance, 'now', () => (now += SLICE_MS))
+    const { scheduler, reply } = search('q=n49')
+    assert.equal((await reply).status, 200)
+    assert.ok(scheduler.slices >= drafts.length / 16, `${scheduler.slices} slices`)
   })
 
   it('stops after the slice in which its client goes', async () => {

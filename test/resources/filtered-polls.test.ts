@@ -9,6 +9,7 @@ import { type LongWork, runAtOnce } from '../../src/scheduler.ts'
 import { Configuration } from '../../src/store/configuration.ts'
 import { RecentChanges } from '../../src/store/recent-changes.ts'
 import type { Filter } from '../../src/store/record-filter.ts'
+import { SLICE_MS } from '../../src/store/slices.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 import { draft } from '../support/store.ts'
 
@@ -31,6 +32,29 @@ describe('polls with filters', () => {
     assert.equal(seen, 0)
     await tell(3)
     assert.equal(seen, 1)
+  })
+
+  it('are looked at in more slices when the clock says that changes take long', async (t) => {
+    let now = 0
+    t.mock.method(performance, 'now', () => (now += SLICE_MS))
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    let slices = 0
+    const scheduler = {
+      run: async <Result>(_: string, work: LongWork<Result>) => {
+        for (slices = 1; ; slices++) {
+          const { done, value } = work.next()
+          if (done) return value
+        }
+      },
+    }
+    const recent = new RecentChanges()
+    const polls = new FilteredPolls(recent, new WaitingCalls(scheduler, createMemoryLog()))
+    for (let revision = 1; revision <= 60; revision++)
+      recent.add({ add: new Configuration(revision, draft(`a${revision}`)) }, revision, undefined)
+    polls.add({ filter: { prefix: 'b' }, after: 0, see: () => assert.fail('it sees nothing') })
+    t.mock.timers.tick(EVENTS_PAUSE_MS)
+    await turnOfEventLoop()
+    assert.equal(slices, 4)
   })
 
   it('are checked again after a check that failed, which is logged', async (t) => {
