@@ -3,7 +3,7 @@ import { OvertakenError, StorageUnavailableError } from '../errors.ts'
 import type { Scheduler } from '../scheduler.ts'
 import { type Access, accessOf } from '../store/access.ts'
 import type { Actor, Asker } from '../store/authorship.ts'
-import type { BulkChange } from '../store/bulk-change.ts'
+import { type BulkChange, changesNothing } from '../store/bulk-change.ts'
 import type { Alteration } from '../store/change.ts'
 import type { CheckChange, SharedChangeLog } from '../store/change-log.ts'
 import type { ConfigurationIndex } from '../store/configuration-index.ts'
@@ -144,11 +144,18 @@ export class SharedChanges implements RecordChanges {
   ): Promise<BulkOutcome> {
     this.#gate.checkNotEnding()
     if (this.#gate.isClosed) await this.#gate.pass(asker)
+    let tried: BulkOutcome | undefined
+    if (bulk.isPlannedAhead) {
+      tried = await this.planTogether(bulk, expected, asker)
+      if (changesNothing(tried)) return tried
+      this.#gate.checkNotEnding()
+      if (this.#gate.isClosed) await this.#gate.pass(asker)
+    }
     const open = this.#gate.hold()
     try {
       for (let tries = 1; ; tries++) {
         try {
-          return await this.#changeOnce(actor, bulk, expected, asker)
+          return await this.#changeOnce(actor, bulk, expected, asker, tried)
         } catch (error) {
           if (!(error instanceof OvertakenError)) throw error
           if (tries >= IMPORT_TRIES_MAX)
@@ -162,12 +169,16 @@ export class SharedChanges implements RecordChanges {
     }
   }
 
-  /** @throws {OvertakenError} if any record was changed meanwhile. */
+  /**
+   * @param tried A plan from before: it is made if nothing has changed since.
+   * @throws {OvertakenError} if any record was changed meanwhile.
+   */
   async #changeOnce(
     actor: Actor,
     bulk: BulkChange,
     expected: ExpectedTag | undefined,
     asker: Asker | undefined,
+    tried: BulkOutcome | undefined,
   ): Promise<BulkOutcome> {
     await Promise.all(this.#pending.values())
     await this.#log.catchUp()
@@ -175,7 +186,8 @@ export class SharedChanges implements RecordChanges {
     const access = accessOf(asker)
     const { revision } = this.#index
     const tag = checkTag(this.#tag(access), expected)
-    const plan = await this.#scheduler.run(CHANGES, bulk.plan(this.#stored(access)))
+    const plan =
+      tried?.tag === tag ? tried : await this.#scheduler.run(CHANGES, bulk.plan(this.#stored(access)))
     this.#room.checkGrowth(this.#index, plan.growth)
     const changes = await this.#scheduler.run(CHANGES, signedChangesOf(plan, actor, bulk.notesOf(plan)))
     if (this.#index.revision !== revision) throw new OvertakenError()

@@ -15,6 +15,11 @@ export interface ImportPlan {
   readonly growth: number
 }
 
+/** Whether a plan leaves all records as they are. */
+export function changesNothing({ added, modified, removed }: ImportPlan): boolean {
+  return added.length + modified.length + removed.length === 0
+}
+
 /** The records that a change of many is decided for. */
 export interface StoredNow {
   /** All of them; read only if it says so. */
@@ -34,6 +39,8 @@ export interface BulkChange {
   readonly verb: string
   /** Whether `plan` reads `records`. */
   readonly readsAll: boolean
+  /** Whether it may look for long and find nothing: then it is planned once before other changes have to wait for it. */
+  readonly isPlannedAhead?: true
   /** Estimated steps of long work (see SLICE_STEPS); it stops to count beyond `stepsMax`. */
   stepsOn(index: ConfigurationIndex, stepsMax: number): number
   /** @throws A refusal, if the records, or the access, do not allow it. */

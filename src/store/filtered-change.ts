@@ -43,6 +43,7 @@ export function filteredChange(change: FilteredChange): BulkChange {
   return {
     verb: patch === undefined ? 'remove the records' : 'change the records',
     readsAll: true,
+    isPlannedAhead: true,
     stepsOn(index, stepsMax) {
       let steps = index.count * (1 + stepsOfLabels(patch?.labelsPatch))
       if (steps > stepsMax || !index.hasLabels) return steps
@@ -81,7 +82,8 @@ function* planFiltered(
   const slice = new Slice()
   for (const record of records) {
     if (slice.isOverAfter(1)) yield
-    if (!matches(record) || access?.sees(record) === false) continue
+    // What the asker does not see costs no more than that.
+    if (access?.sees(record) === false || !matches(record)) continue
     matched += 1
     const isLost = matched > affectedMax || made > memoryMax || faults.length + refused.length >= FAULTS_MAX
     // The others are only counted.

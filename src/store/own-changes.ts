@@ -4,7 +4,7 @@ import { runAtOnce, type Scheduler } from '../scheduler.ts'
 import { timestamp } from '../timestamp.ts'
 import { type Access, accessOf } from './access.ts'
 import type { Actor, Asker } from './authorship.ts'
-import type { BulkChange, ImportPlan } from './bulk-change.ts'
+import { type BulkChange, changesNothing, type ImportPlan } from './bulk-change.ts'
 import type { Change } from './change.ts'
 import type { ChangeLog } from './change-log.ts'
 import type { Configuration } from './configuration.ts'
@@ -143,7 +143,15 @@ export class OwnChanges implements RecordChanges {
       const stepsMax = this.#updatesAtOnceMax / this.#index.parts
       if (this.#isLarge(bulk.stepsOn(this.#index, stepsMax)))
         try {
-          return await this.#changeInSlices(actor, bulk, expected, asker)
+          let tried: BulkOutcome | undefined
+          if (bulk.isPlannedAhead) {
+            this.#checkWritable(bulk)
+            tried = await this.planTogether(bulk, expected, asker)
+            if (changesNothing(tried)) return tried
+            this.#gate.checkNotEnding()
+            if (this.#gate.isClosed) await this.#gate.pass(asker)
+          }
+          return await this.#changeInSlices(actor, bulk, expected, asker, tried)
         } catch (error) {
           if (error instanceof OvertakenError) continue
           throw error
@@ -212,12 +220,17 @@ export class OwnChanges implements RecordChanges {
     return changes * this.#index.parts > this.#updatesAtOnceMax
   }
 
-  /** As no other change is decided meanwhile, the plan stays right, and needs no staged names. */
+  /**
+   * As no other change is decided meanwhile, the plan stays right, and needs no staged names.
+   *
+   * @param tried A plan from before: it is made if nothing has changed since.
+   */
   async #changeInSlices(
     actor: Actor,
     bulk: BulkChange,
     expected: ExpectedTag | undefined,
     asker: Asker | undefined,
+    tried: BulkOutcome | undefined,
   ): Promise<BulkOutcome> {
     const open = this.#gate.hold()
     try {
@@ -225,14 +238,12 @@ export class OwnChanges implements RecordChanges {
       await this.#lastStaged.catch(() => {})
       asker?.checkAgain?.()
       const access = accessOf(asker)
-      if (!this.#log.isWritable)
-        throw new StorageUnavailableError(
-          `Cannot ${bulk.verb}: the disk failed, and it is not yet sure again`,
-        )
-      checkTag(this.#lastTag(access), expected)
+      this.#checkWritable(bulk)
+      const tag = checkTag(this.#lastTag(access), expected)
       const records = this.#index.freeze()
       const stored = { ...this.#storedNow(records, access), find: (name: string) => this.#index.find(name) }
-      const plan = await this.#scheduler.run(CHANGES, bulk.plan(stored))
+      // The tag is that of these records, as this asker sees them.
+      const plan = tried?.tag === tag ? tried : await this.#scheduler.run(CHANGES, bulk.plan(stored))
       this.#room.checkGrowth(this.#index, plan.growth)
       const changes = await this.#scheduler.run(CHANGES, signedChangesOf(plan, actor, bulk.notesOf(plan)))
       if (this.#isLarge(stepsOfChanges(changes, this.#updatesAtOnceMax))) {
@@ -250,6 +261,11 @@ export class OwnChanges implements RecordChanges {
     } finally {
       open()
     }
+  }
+
+  #checkWritable({ verb }: BulkChange) {
+    if (this.#log.isWritable) return
+    throw new StorageUnavailableError(`Cannot ${verb}: the disk failed, and it is not yet sure again`)
   }
 
   #storedNow(records: Iterable<Configuration>, access: Access | undefined) {

@@ -7,12 +7,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   InvalidInputError,
   MemoryFullError,
+  NotGrantedError,
   StorageFullError,
   TooManyChangesError,
 } from '../../src/errors.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'
 import { FAULTS_MAX, IMPORT_ROWS_MAX, LABELS_MAX } from '../../src/limits.ts'
 import { runAtOnce } from '../../src/scheduler.ts'
+import type { Asker } from '../../src/store/authorship.ts'
 import { Configuration } from '../../src/store/configuration.ts'
 import type { ConfigurationStore } from '../../src/store/configuration-store.ts'
 import {
@@ -21,6 +23,7 @@ import {
   filteredChange,
   TooManyAffectedError,
 } from '../../src/store/filtered-change.ts'
+import { LargeImportGate } from '../../src/store/large-import-gate.ts'
 import { StaleListError } from '../../src/store/refusals.ts'
 import { createFailingFiles, failOn, holdUp, systemError } from '../support/failing-files.ts'
 import { draft, names, openStore, someone } from '../support/store.ts'
@@ -151,6 +154,65 @@ for (const [how, updatesAtOnceMax] of [
     })
   })
 }
+
+describe('a large change of what a filter keeps', () => {
+  const open = async (t: TestContext) => {
+    const { store } = await openStore(t, await temporaryFolder(t), { updatesAtOnceMax: 1 })
+    for (const name of ['a1', 'a2', 'b1']) await store.add(someone, draft(name))
+    const hold = t.mock.method(LargeImportGate.prototype, 'hold')
+    return { store, holds: () => hold.mock.callCount() }
+  }
+  const limitedTo = (...grants: string[]) => ({ principal: { grants } }) as unknown as Asker
+
+  it('lets no other change wait while it finds nothing, or what it may not change', async (t) => {
+    const { store, holds } = await open(t)
+    const nothing = await store.changeTogether(someone, prefixed('c'))
+    assert.deepEqual([countMatched(nothing), nothing.tag], [0, store.tag])
+    const same = await store.changeTogether(someone, all({ patch: { port: 22 } }))
+    assert.equal(same.unchanged, 3)
+    const asker = limitedTo('read', 'write?prefix=zz/')
+    await assert.rejects(store.changeTogether(someone, all(), undefined, asker), NotGrantedError)
+    await assert.rejects(
+      store.changeTogether(someone, all(), () => false),
+      StaleListError,
+    )
+    assert.equal(holds(), 0)
+  })
+
+  it('does not look again at its turn if no record has changed since it looked', async (t) => {
+    const { store, holds } = await open(t)
+    let looks = 0
+    const matches = ({ name }: Configuration) => {
+      looks += 1
+      return name.startsWith('a')
+    }
+    const { modified, tag } = await store.changeTogether(someone, all({ matches }))
+    assert.deepEqual([modified.length, looks, holds(), tag], [2, 3, 1, store.tag])
+    assert.deepEqual(ports(store), ['a1 2222', 'a2 2222', 'b1 22'])
+  })
+
+  it('is made of the records as they are at its turn, whatever it found before', async (t) => {
+    const { store, holds } = await open(t)
+    let adding: Promise<unknown> | undefined
+    const matches = ({ name }: Configuration) => {
+      adding ??= store.add(someone, draft('a3'))
+      return name.startsWith('a')
+    }
+    const { modified } = await store.changeTogether(someone, all({ matches }))
+    await adding
+    assert.deepEqual([modified.length, holds()], [3, 1])
+    assert.deepEqual(ports(store), ['a1 2222', 'a2 2222', 'b1 22', 'a3 2222'])
+  })
+
+  it('asks its filter only about what the asker sees', async (t) => {
+    const { store } = await open(t)
+    const asked: string[] = []
+    const matches = ({ name }: Configuration) => asked.push(name) > 0
+    await store.changeTogether(someone, all({ matches }), undefined, limitedTo('write?prefix=b'))
+    assert.deepEqual([...new Set(asked)], ['b1'])
+    assert.deepEqual(ports(store), ['a1 22', 'a2 22', 'b1 2222'])
+  })
+})
 
 describe('a change of what a filter keeps', () => {
   const recordsOf = (count: number) =>

@@ -2,12 +2,14 @@ import { readFileSync } from 'node:fs'
 import type { TestContext } from 'node:test'
 import type { Change } from '../../../src/store/change.ts'
 import { fillFolder, writeJournal } from '../../bench/data-folders.ts'
-import { getToken } from '../../support/api.ts'
+import { getToken, logIn } from '../../support/api.ts'
+import { eventually } from '../../support/eventually.ts'
 import { type RunningServer, startExecutable } from '../../support/executable.ts'
-import { client, start } from '../../support/service.ts'
+import { createClient } from '../../support/http-client.ts'
+import { admin, client, start } from '../../support/service.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { startAttack } from './attacker-process.ts'
-import type { AttackName, Tally, Target } from './attacks.ts'
+import type { AttackName, Question, Tally, Target } from './attacks.ts'
 import { type Experience, WellBehavedClient } from './well-behaved-client.ts'
 
 /** Noise from other programs only adds time, so the best of this many rounds counts. */
@@ -18,6 +20,8 @@ const ROUNDS_MAX = 3
  * the machine, but not for much: measure on a quiet one.
  */
 export const P99_MS_MAX = 150
+/** The longest that any of them may wait: one stop that is noticed, with room for a busy machine. */
+export const MAX_MS_MAX = 450
 /** From how many requests the p99 is taken. */
 export const REQUESTS = 400
 
@@ -28,13 +32,20 @@ export interface AttackedServer extends RunningServer {
   readonly bearer: string
   /** Memory in use, in MiB. */
   memory(): number
-  attack(name: AttackName, connections: number): Promise<{ tally(): Promise<Tally>; stop(): Promise<Tally> }>
+  /** @param questions For the attack `questions`. @param bearer Of another account. */
+  attack(
+    name: AttackName,
+    connections: number,
+    questions?: readonly Question[],
+    bearer?: string,
+  ): Promise<{ tally(): Promise<Tally>; stop(): Promise<Tally> }>
   /** A client whose connections are closed when the test ends. */
   client(prefix: string): WellBehavedClient
 }
 
 /**
  * @param records How many, named `record-1` and so on.
+ * @param makeFields What they have, by their id.
  * @param changes Changes already in the journal.
  * @param through As in `startExecutable`.
  */
@@ -42,13 +53,19 @@ export async function startAttacked(
   t: TestContext,
   {
     records,
+    makeFields,
     changes = [],
     through = [],
-  }: { records: number; changes?: readonly Change[]; through?: string[] },
+  }: {
+    records: number
+    makeFields?: Parameters<typeof fillFolder>[2]
+    changes?: readonly Change[]
+    through?: string[]
+  },
 ): Promise<AttackedServer> {
   const folder = await temporaryFolder(t)
   await (await start(t, { folder })).stop()
-  await fillFolder(folder, records)
+  await fillFolder(folder, records, makeFields)
   await writeJournal(folder, records, changes)
   const server = await startExecutable(t, ['--data', folder], { through, isTimed: true })
   const { Authorization: bearer } = await getToken(server.url, client)
@@ -61,9 +78,9 @@ export async function startAttacked(
       const status = readFileSync(`/proc/${server.process.pid}/status`, 'utf8')
       return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1024
     },
-    attack(name, connections) {
-      const target: Target = { host, port: Number(port), bearer, connections, records }
-      return startAttack(t, name, target)
+    attack(name, connections, questions = [], attacking = bearer) {
+      const target = { host, port: Number(port), bearer: attacking, connections, records, questions }
+      return startAttack(t, name, target satisfies Target)
     },
     client(prefix) {
       const wellBehaved = new WellBehavedClient(server.url, bearer, prefix)
@@ -71,6 +88,24 @@ export async function startAttacked(
       return wellBehaved
     },
   }
+}
+
+/** Adds a client, as `admin`. @returns Its `Authorization` header. */
+export async function addClient(
+  { url }: Pick<AttackedServer, 'url'>,
+  account: { readonly name?: string; readonly scope: string; readonly grants?: readonly string[] },
+): Promise<string> {
+  const ask = createClient(url, await logIn(url, admin))
+  const name = account.name ?? 'attacker'
+  const added = await ask('POST', '/v1/clients/', { body: { ...account, name } })
+  const secret = added.json<{ accounts: { secret: string }[] }>().accounts[0]?.secret
+  let token: string | undefined
+  await eventually('the server knows the client', async () => {
+    const body = { client_id: name, client_secret: secret }
+    token = (await ask('POST', '/v1/auth/token', { body })).json<{ access_token?: string }>().access_token
+    return token !== undefined
+  })
+  return `Bearer ${token}`
 }
 
 /**

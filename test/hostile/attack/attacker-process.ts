@@ -20,13 +20,15 @@ export interface RunningAttack {
 
 /** Starts an attack in its own process and waits until it is at full strength; it ends with the test. */
 export async function startAttack(t: TestContext, name: AttackName, target: Target): Promise<RunningAttack> {
-  const child = fork(entry, [JSON.stringify({ name, target })])
+  const child = fork(entry)
   // An attacker has a machine of its own: it must not take the processor from the server and its clients.
   if (child.pid !== undefined) setPriority(child.pid, ATTACKER_PRIORITY)
   t.after(() => child.kill('SIGKILL'))
   const exited = once(child, 'exit')
   const failed = exited.then(() => assert.fail(`the attack ${name} ended by itself`))
   failed.catch(() => {})
+  // Not as an argument: what it sends may be long.
+  child.send({ name, target })
   const told = () => Promise.race([once(child, 'message') as Promise<[{ tally?: Tally }]>, failed])
   await told()
   const tally = async () => {

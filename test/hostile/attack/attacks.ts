@@ -17,6 +17,17 @@ export interface Target {
   readonly connections: number
   /** How many records the server has at the start. */
   readonly records: number
+  /** What `questions` asks, in turn. */
+  readonly questions?: readonly Question[]
+}
+
+/** A request of an attack. */
+export interface Question {
+  readonly path: string
+  readonly headers?: Record<string, string>
+  /** Without it, a POST if there is a body, and a GET if there is none. */
+  readonly method?: string
+  readonly body?: string
 }
 
 /** How often each thing happened, so that a test can check that the attack took place. */
@@ -155,6 +166,15 @@ const kinds = {
       ),
     })),
 
+  /** Those of the target, again and again over all connections. */
+  questions: (target, tally) => {
+    const { questions = [], bearer } = target
+    return ask(target, tally, (turn) => {
+      const { headers, ...question } = questions[turn % questions.length] ?? { path: '/' }
+      return { ...question, headers: { Authorization: bearer, ...headers } }
+    })
+  },
+
   lists: (target, tally) =>
     ask(target, tally, () => ({ path: '/configurations/', headers: { Authorization: target.bearer } })),
 
@@ -284,13 +304,6 @@ function dribble(socket: Socket, first: string, more: string) {
   socket.once('close', () => clearInterval(timer))
 }
 
-interface Question {
-  readonly path: string
-  readonly headers?: Record<string, string>
-  /** A POST; a GET without it. */
-  readonly body?: string
-}
-
 /** Sends requests on all connections, each as soon as the last is answered. */
 async function ask(target: Target, tally: Tally, question: (turn: number) => Question): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: target.connections })
@@ -308,10 +321,10 @@ async function ask(target: Target, tally: Tally, question: (turn: number) => Que
   await Promise.race([Promise.all(first), pause(500)])
 }
 
-function send({ host, port }: Target, agent: Agent, { path, headers, body }: Question): Promise<number> {
+function send({ host, port }: Target, agent: Agent, question: Question): Promise<number> {
+  const { path, headers, body, method = body === undefined ? 'GET' : 'POST' } = question
   const { promise, resolve, reject } = Promise.withResolvers<number>()
   const length = body === undefined ? {} : { 'Content-Length': Buffer.byteLength(body) }
-  const method = body === undefined ? 'GET' : 'POST'
   const outgoing = request({ host, port, agent, method, path, headers: { ...headers, ...length } })
   outgoing.on('error', reject)
   outgoing.on('response', (incoming) => {
