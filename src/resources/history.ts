@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { AllHistory } from '../audit/history-walk.ts'
 import type { AskedRecords, RecordHistories } from '../audit/record-history.ts'
 import type { Turn } from '../audit/trail-scan.ts'
-import { createFairQueue } from '../fair-queue.ts'
+import { createFairQueue, type FairQueue } from '../fair-queue.ts'
 import { isUnchanged } from '../http/header-fields.ts'
 import { callerKey, JSON_TYPE, type Reply, type Request } from '../http/message.ts'
 import { Problem } from '../http/problem.ts'
@@ -28,9 +28,11 @@ import { nameInPath } from './parameters.ts'
 import { checkQuery, parseQuery } from './query.ts'
 import { defineResource } from './resource.ts'
 
-/** Histories read at once: each holds the changes of its answer, with up to 64 labels each. */
+/** Histories of one record read at once: each holds the changes of its answer, with up to 64 labels each. */
 export const HISTORIES_AT_ONCE_MAX = 2
-/** Histories that wait; one more is refused with 503. */
+/** The same of histories for which every line may have to be parsed; they have more changes, too. */
+export const LONG_HISTORIES_AT_ONCE_MAX = 1
+/** Histories of each of these kinds that wait; one more is refused with 503. */
 export const HISTORIES_WAITING_MAX = 1_000
 
 const historyParameters: readonly Parameter[] = [
@@ -100,11 +102,11 @@ export function historyHandlers(
   scheduler: Pick<Scheduler, 'once'>,
   basePath = '',
 ) {
-  const queue = createFairQueue(
-    HISTORIES_AT_ONCE_MAX,
-    HISTORIES_WAITING_MAX,
-    'Too many histories are being read; try again later',
-  )
+  const createQueue = (runningMax: number) =>
+    createFairQueue(runningMax, HISTORIES_WAITING_MAX, 'Too many histories are being read; try again later')
+  // A history that is found by an id takes some milliseconds, and does not wait for those that may take seconds.
+  const short = createQueue(HISTORIES_AT_ONCE_MAX)
+  const long = createQueue(LONG_HISTORIES_AT_ONCE_MAX)
   return { list, read }
 
   async function list(request: Request): Promise<Reply> {
@@ -112,7 +114,7 @@ export function historyHandlers(
     const storeId = access === undefined ? store.id : access.storeOf(store.id)
     const asked = parseHistoryQuery(request.query, storeId, Date.now())
     const search = searchOf(asked, access)
-    return inTurn(request, async (now, turn) => {
+    return inTurn(long, request, async (now, turn) => {
       const records = search.keeps === undefined ? { leaves: [] } : store.freeze()
       const find = (id: number) => findById(records, id)
       const found = await histories.readAll(now, search, find, turn)
@@ -126,7 +128,7 @@ export function historyHandlers(
   async function read(request: Request, name: string): Promise<Reply> {
     const limit = parseLimit(request.query)
     const access = accessOf(request)
-    return inTurn(request, async (now, turn) => {
+    return inTurn(access === undefined ? short : long, request, async (now, turn) => {
       if (access !== undefined) {
         const records = store.freeze()
         const present = access.seenOf(store.find(name))
@@ -143,6 +145,7 @@ export function historyHandlers(
 
   /** @param answer Gets the moment of the question: the records do not change before it waits. */
   async function inTurn(
+    queue: FairQueue,
     request: Request,
     answer: (now: AskedRecords, turn: Turn) => Promise<Reply>,
   ): Promise<Reply> {

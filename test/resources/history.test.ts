@@ -6,7 +6,12 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
 import { IMPORT_AUDITED_RECORDS_MAX } from '../../src/limits.ts'
-import { HISTORIES_AT_ONCE_MAX, HISTORIES_WAITING_MAX, historyHandlers } from '../../src/resources/history.ts'
+import {
+  HISTORIES_AT_ONCE_MAX,
+  HISTORIES_WAITING_MAX,
+  historyHandlers,
+  LONG_HISTORIES_AT_ONCE_MAX,
+} from '../../src/resources/history.ts'
 import { Scheduler } from '../../src/scheduler.ts'
 import { REFUSAL_PAUSE_MS } from '../../src/server/request-order.ts'
 import type { ConfigurationStore } from '../../src/store/configuration-store.ts'
@@ -343,6 +348,41 @@ describe('GET /v1/history/NAME', () => {
     for (const end of await ends) assert.equal(end.status, 'rejected')
     assert.equal((await next).status, 200)
     assert.deepEqual([begun, ended], [HISTORIES_AT_ONCE_MAX + 1, 1])
+  })
+
+  it('does not wait for histories of all records, of which callers have one each in turn', async () => {
+    const scheduler = new Scheduler()
+    const begun: string[] = []
+    const ends: (() => void)[] = []
+    const histories: Histories = {
+      ...unasked,
+      async readAll() {
+        const { promise, resolve } = Promise.withResolvers<void>()
+        begun.push('all')
+        ends.push(resolve)
+        await promise
+        return { entries: [], since: '2026-01-01T00:00:00.000Z', next: undefined }
+      },
+      findLastHolder: async () => undefined,
+      read: async () => ({ history: [], since: '2026-01-01T00:00:00.000Z' }),
+    }
+    const handlers = historyHandlers(loadStore([draft('a')], scheduler), histories, scheduler)
+    const requestFrom = (address: string) => ({ ...requestOf({}, '', 'name=nothing'), address })
+    const ended: string[] = []
+    const list = (address: string) =>
+      handlers.list(requestFrom(address)).then(() => {
+        ended.push(address)
+      })
+    const all = [list('192.0.2.1'), list('192.0.2.1'), list('192.0.2.1'), list('192.0.2.2')]
+    await turnOfEventLoop()
+    assert.equal(begun.length, LONG_HISTORIES_AT_ONCE_MAX)
+    assert.equal((await handlers.read({ ...requestOf({}), address: '192.0.2.2' }, 'a')).status, 200)
+    while (ended.length < all.length) {
+      ends.shift()?.()
+      await turnOfEventLoop()
+    }
+    assert.equal(ended[1], '192.0.2.2', 'it waits for one of the other caller')
+    await Promise.all(all)
   })
 
   it('takes no turn and reads nothing until a large import was reported', async (t) => {
