@@ -1,4 +1,4 @@
-import { LABEL_KEY_CHARACTERS_MAX, NAME_CHARACTERS_MAX } from '../limits.ts'
+import { LABEL_KEY_CHARACTERS_MAX, LABELS_MAX, NAME_CHARACTERS_MAX } from '../limits.ts'
 import { fieldNames, recordFields } from '../store/fields.ts'
 import { faultOfKey } from '../store/labels.ts'
 import { allOf, checkText, counted } from '../text.ts'
@@ -30,9 +30,8 @@ const requiredFields = recordFields.flatMap(({ name, isRequired }) => (isRequire
 
 /** How many columns of a header have names that are known, or that the caller maps. */
 export function countKnown(header: readonly string[], { map }: ImportOptions): number {
-  const mapped = map.map(([, column]) => plainName(column))
-  return header.map(plainName).filter((name) => known.has(name) || name === 'host' || mapped.includes(name))
-    .length
+  const mapped = new Set(map.map(([, column]) => plainName(column)))
+  return header.map(plainName).filter((name) => known.has(name) || name === 'host' || mapped.has(name)).length
 }
 
 /** What becomes of each column of a CSV file. */
@@ -45,11 +44,15 @@ export class CsvColumns {
   readonly #header: readonly string[]
   readonly #line: number
   readonly #options: ImportOptions
+  readonly #positions: ReadonlyMap<string, readonly number[]>
+  readonly #plainPositions: ReadonlyMap<string, readonly number[]>
   readonly #secrets: ReadonlySet<number>
   /** By position: a field, `labels`, `label.KEY`, null for left out, undefined while it is not known. */
   readonly #becomes: (string | null | undefined)[]
   readonly #only: readonly (readonly [at: number, values: ReadonlySet<string>])[]
   readonly #defaults: ReadonlyMap<string, string>
+  /** Fields and labels to which the caller maps columns. */
+  readonly #mapped: ReadonlySet<string>
   readonly #fields: readonly {
     readonly field: (typeof recordFields)[number]
     readonly at: number | undefined
@@ -67,6 +70,10 @@ export class CsvColumns {
     this.#line = line
     this.#options = options
     this.#defaults = new Map(options.defaults)
+    this.#mapped = new Set(options.map.map(([field]) => field))
+    // There may be thousands of columns, and of parameters that name some.
+    this.#positions = positionsOf(header)
+    this.#plainPositions = positionsOf(header.map(plainName))
     this.#secrets = new Set(header.flatMap((name, at) => (isSecret(name) ? [at] : [])))
     this.#becomes = header.map((_, at) => (this.#secrets.has(at) ? null : undefined))
     this.#takeMapped()
@@ -92,6 +99,11 @@ export class CsvColumns {
     this.#labels = this.#becomes.flatMap((becomes, i) =>
       becomes?.startsWith(LABEL) ? [[becomes.slice(LABEL.length), i] as const] : [],
     )
+    // Each row would make as many, only to be refused.
+    if (this.#labels.length > LABELS_MAX)
+      this.#refuse(
+        `has ${this.#labels.length} columns that become labels, and a record has at most ${LABELS_MAX}; leave some out with ${options.spell('map', LEFT_OUT, 'COLUMN')}`,
+      )
   }
 
   get warnings(): readonly ImportWarning[] {
@@ -183,17 +195,12 @@ export class CsvColumns {
 
   /** The position of a column, by its own name or by one that differs in what does not matter. */
   #find(parameter: string, column: string): number | undefined {
-    const exact = this.#positions((name) => name === column)
-    const found = exact.length > 0 ? exact : this.#positions((name) => plainName(name) === plainName(column))
+    const found = this.#positions.get(column) ?? this.#plainPositions.get(plainName(column)) ?? []
     if (found.length === 1) return found[0]
     const why =
       found.length === 0 ? 'which is not a column; the header has' : 'which is more than one column of'
     this.#refuse(`names ${shown(column)}, ${why} ${listed(this.#header)}`, parameter)
     return undefined
-  }
-
-  #positions(isWanted: (name: string) => boolean): number[] {
-    return this.#header.flatMap((name, at) => (isWanted(name) ? [at] : []))
   }
 
   /** Columns that are not mapped, by their names. */
@@ -264,7 +271,7 @@ export class CsvColumns {
     if (other === undefined) {
       labelled.set(LABEL + key, at)
       this.#becomes[at] = LABEL + key
-    } else if (this.#options.map.some(([field]) => field === LABEL + key)) this.#becomes[at] = null
+    } else if (this.#mapped.has(LABEL + key)) this.#becomes[at] = null
     else this.#refuse(`names ${listed([this.#header[other], column])} for the label ${key}`)
   }
 
@@ -283,6 +290,11 @@ export class CsvColumns {
   #refuse(detail: string, field = 'header') {
     this.faults.push(faultyRow(this.#line, detail, field))
   }
+}
+
+/** Where each name is. */
+function positionsOf(names: readonly string[]): ReadonlyMap<string, readonly number[]> {
+  return Map.groupBy(names.keys(), (at) => names[at] ?? '')
 }
 
 /** The name of a record, if it is fit to be shown. */

@@ -364,14 +364,39 @@ describe('CSV of somebody who wishes ill', () => {
     })
   }
 
-  it('takes 2,000 columns as labels', () => {
+  it('leaves 2,000 columns out', () => {
     const columns = Array.from({ length: 2_000 }, (_, i) => `c${i}`)
-    const { drafts, faults } = readWith(
-      `${header},${columns.join(',')}\na,h,22,x,1${','.repeat(1_999)}\n`,
-      { extra: 'labels' },
-      65_536,
-    )
-    const patch = drafts[0]?.labelsPatch ?? {}
-    assert.deepEqual([faults, patch.c0, patch.c1999, Object.keys(patch).length], [[], '1', null, 2_000])
+    const row = `a,h,22,x,1${','.repeat(1_999)}\n`
+    const text = `${header},${columns.join(',')}\n${row}`
+    const { drafts, faults } = readWith(text, { extra: 'ignore' }, 65_536)
+    assert.deepEqual([faults, drafts.length], [[], 1])
+  })
+})
+
+describe('the columns of CSV that become labels', () => {
+  const fields = 'name,hostname,port,username'
+  const columns = (count: number) => Array.from({ length: count }, (_, i) => `x${i}`)
+  const fault =
+    '1 header has 33 columns that become labels, and a record has at most 32; leave some out with map=:COLUMN'
+  const row = `a,h,22,u,${columns(33).join(',')}\n`
+
+  it('are not more than a record can have, which the header is enough to refuse', () => {
+    const header = `${fields},${columns(33).join(',')}\n`
+    const map = columns(33).map((name) => `label.${name}:${name}`)
+    for (const words of [{ extra: 'labels' }, { map }, { extra: 'labels', map: map.slice(0, 20) }]) {
+      const { faults, drafts } = readWith(header + row.repeat(3), words)
+      assert.deepEqual([faults, drafts], [[fault], []])
+    }
+    assert.equal(readWith(header + row, { extra: 'labels', map: [':x7'] }).drafts.length, 1)
+  })
+
+  it('are found once, however many parameters name them', (t) => {
+    const names = columns(1_000)
+    const only = names.slice(0, 500).map((name) => `${name.toUpperCase()}:1`)
+    const map = names.slice(500).map((name) => `:${name.toUpperCase()}`)
+    const lower = t.mock.method(String.prototype, 'toLowerCase')
+    const { faults } = readWith(`${fields},${names.join(',')}\n`, { only, map })
+    assert.deepEqual(faults, [])
+    assert.ok(lower.mock.callCount() < 30 * names.length, `${lower.mock.callCount()} times`)
   })
 })
