@@ -35,7 +35,7 @@ interface Body {
 }
 
 /**
- * The one slot in which the body of an import is read and worked on. An account waits for those of other accounts, in
+ * A slot in which the body of one import is read and worked on. An account waits for those of other accounts, in
  * the order of their requests. While one waits, a body that comes too slowly loses the slot.
  */
 export class ImportSlot {

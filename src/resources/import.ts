@@ -24,6 +24,7 @@ import {
 import { Problem } from '../http/problem.ts'
 import type { JsonSchema } from '../json-schema.ts'
 import {
+  BODY_BYTES_MAX,
   FAULTS_MAX,
   IMPORT_BYTES_MAX,
   IMPORT_NAMES_LISTED_MAX,
@@ -150,6 +151,8 @@ export const importing = defineResource({
 
 export function importHandlers(store: ConfigurationStore, unchanged: UnchangedCalls, scheduler: Scheduler) {
   const slot = new ImportSlot()
+  // A short one takes little memory, and does not wait for a long one that may take seconds, only to be tried.
+  const slotOfShort = new ImportSlot()
   return { importAll }
 
   async function importAll(request: Request): Promise<Reply> {
@@ -157,7 +160,7 @@ export function importHandlers(store: ConfigurationStore, unchanged: UnchangedCa
     const author = authorOf(request)
     const holds = conditionIn(request.headers)
     const expected = holds && ((tag: string) => holds(`"${tag}"`))
-    const turn = await slot.take(callerKey(request), request.signal)
+    const turn = await (isShort(request) ? slotOfShort : slot).take(callerKey(request), request.signal)
     try {
       const { mode = 'merge' } = query
       const limits = importLimitsFor(recordMemory(store))
@@ -187,6 +190,12 @@ export function importHandlers(store: ConfigurationStore, unchanged: UnchangedCa
     const headers = { 'Cache-Control': CACHE_CONTROL, ETag: `"${outcome.tag}"` }
     return jsonReply(200, answer, headers)
   }
+}
+
+/** Whether the body is as short as that of any other call, as its head says. */
+function isShort({ headers }: Request): boolean {
+  const length = headers['content-length']
+  return length !== undefined && Number(length) <= BODY_BYTES_MAX
 }
 
 /** The error with the line of each record that it names. */

@@ -454,6 +454,20 @@ describe('POST /v1/import', () => {
     assert.deepEqual(await shown(), { ...before, other: 2, new: 3 })
   })
 
+  it('lets a short import not wait for a long one, nor for one of which nobody says how long it is', async (t) => {
+    const { send, service, auth, shown } = await setUp(t)
+    const { hostname, port } = new URL(service.url)
+    for (const length of [`Content-Length: ${BODY_BYTES_MAX + 1}`, 'Transfer-Encoding: chunked']) {
+      const socket = connect(Number(port), hostname)
+      const head = `POST /v1/import?format=csv HTTP/1.1\r\nHost: x\r\nAuthorization: ${auth.Authorization}\r\nExpect: 100-continue\r\n${length}\r\n\r\n`
+      socket.write(head)
+      await once(socket, 'data')
+      assert.equal((await send('text/csv', csv)).status, 200)
+      socket.destroy()
+    }
+    assert.deepEqual(await shown(), { ...before, other: 2, new: 3 })
+  })
+
   it('lets another account wait, and gives it the slot when the body under way does not come', async (t) => {
     const { service, auth, shown } = await setUp(t)
     const { hostname, port } = new URL(service.url)
