@@ -32,6 +32,11 @@ export class InvalidInputError extends ConnbookError {
   }
 }
 
+/** There is no room for more accounts, or for longer ones; nothing has changed. */
+export class TooManyAccountsError extends ConnbookError {
+  readonly code = 'too_many_accounts'
+}
+
 /** A change that the grants of the account do not allow; nothing has changed. */
 export class NotGrantedError extends ConnbookError {
   readonly code = 'not_granted'

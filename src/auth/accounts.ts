@@ -1,8 +1,14 @@
-import { ConnbookError, InvalidInputError } from '../errors.ts'
+import { ConnbookError, InvalidInputError, TooManyAccountsError } from '../errors.ts'
 import { type AccountPrincipal, areSameGrants } from '../http/message.ts'
 import { ADMIN_SCOPE, type Scope, WRITE_SCOPE } from '../http/scope.ts'
 import { ACCOUNT_NAME_CHARACTERS_MAX } from '../limits.ts'
 import { checkText } from '../text.ts'
+
+/**
+ * Bytes of all accounts as JSON: each change of one reads, checks and writes all of them, and nobody is served meanwhile.
+ * Older folders may have more; then none may become longer.
+ */
+export const ACCOUNTS_BYTES_MAX = 2 * 1024 * 1024
 
 /** A user logs in with name and password; a client gets tokens for id and secret. */
 export type AccountKind = AccountPrincipal['kind']
@@ -48,7 +54,10 @@ export function scopeOf(account: Account): Scope {
   return account.scope ?? WRITE_SCOPE
 }
 
-/** @param grants As `parseGrants` gives them. @throws {AccountExistsError} @throws as `checkLimits` does. */
+/**
+ * @param grants As `parseGrants` gives them.
+ * @throws {AccountExistsError} {TooManyAccountsError} @throws as `checkLimits` does.
+ */
 export function addAccount(
   accounts: Accounts,
   kind: AccountKind,
@@ -60,11 +69,13 @@ export function addAccount(
   if (findAccount(accounts, kind, name) !== undefined)
     throw new AccountExistsError(`Cannot add ${kind} "${name}": there is one already`)
   checkLimits(scope, grants)
-  return put(accounts, kind, {
+  const added = put(accounts, kind, {
     ...{ name, secret },
     ...(scope === WRITE_SCOPE ? {} : { scope }),
     ...(grants === undefined ? {} : { grants }),
   })
+  checkSize(accounts, added, `Cannot add the ${kind} "${name}"`)
+  return added
 }
 
 /** @throws {UnknownAccountError} */
@@ -84,7 +95,7 @@ export interface RightsPatch {
  * Changes what an account may do. Keeps the generation, so sessions and tokens go on. The same object if it may do that
  * already.
  *
- * @throws {UnknownAccountError} @throws as `checkLimits` does.
+ * @throws {UnknownAccountError} {TooManyAccountsError} @throws as `checkLimits` does.
  */
 export function changeRights(
   accounts: Accounts,
@@ -103,11 +114,10 @@ export function changeRights(
     ...(newScope === WRITE_SCOPE ? {} : { scope: newScope }),
     ...(newGrants === undefined ? {} : { grants: newGrants }),
   }
-  return withList(
-    accounts,
-    kind,
-    listOf(accounts, kind).map((account) => (account === found ? changed : account)),
-  )
+  const list = listOf(accounts, kind).map((account) => (account === found ? changed : account))
+  const after = withList(accounts, kind, list)
+  checkSize(accounts, after, `Cannot change the ${kind} "${name}"`)
+  return after
 }
 
 /** As `changeRights`, for the scope alone. */
@@ -133,6 +143,19 @@ function checkLimits(scope: Scope, grants: readonly string[] | undefined): void 
   throw new InvalidInputError('An admin cannot have grants, because an admin can lift every limit', [
     { field: 'grants', detail: 'must not be there for an admin, who can lift every limit' },
   ])
+}
+
+/** @param what Begins the message. @throws {TooManyAccountsError} if the accounts become longer, and too long. */
+function checkSize(before: Accounts, after: Accounts, what: string): void {
+  const bytes = bytesOf(after)
+  if (bytes <= ACCOUNTS_BYTES_MAX || bytes <= bytesOf(before)) return
+  throw new TooManyAccountsError(
+    `${what}: all accounts with their grants would take ${bytes} bytes, more than ${ACCOUNTS_BYTES_MAX}; nothing has changed; remove accounts, or give them shorter grants`,
+  )
+}
+
+function bytesOf({ users, clients }: Accounts): number {
+  return Buffer.byteLength(JSON.stringify([users, clients]))
 }
 
 /** @throws {UnknownAccountError} */

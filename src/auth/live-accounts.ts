@@ -7,6 +7,7 @@ import {
   StorageFullError,
   StorageUnavailableError,
   systemCode,
+  TooManyAccountsError,
 } from '../errors.ts'
 import { DocumentBusyError, type Follower } from '../files/shared-document.ts'
 import { Problem } from '../http/problem.ts'
@@ -209,7 +210,8 @@ export class LiveAccounts {
 export function throwForCaller(what: string, error: unknown): never {
   const cause = error
   // They are made for a caller.
-  if (error instanceof Problem || error instanceof InvalidInputError) throw error
+  if (error instanceof Problem || error instanceof InvalidInputError || error instanceof TooManyAccountsError)
+    throw error
   if (error instanceof DocumentBusyError)
     throw new OverloadedError(`${what}: a command changes accounts; try again in a moment`)
   if (error instanceof OutcomeUnknownError)

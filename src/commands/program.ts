@@ -12,6 +12,7 @@ import {
   FolderInUseError,
   InvalidInputError,
   systemCode,
+  TooManyAccountsError,
   UsageError,
 } from '../errors.ts'
 import { realFileSystem } from '../files/file-system.ts'
@@ -78,7 +79,7 @@ function exitCode(error: unknown): ExitCode {
   if (error instanceof UnreachableError || error instanceof UntrustedError) return 6
   if (error instanceof NoAnswerError) return 6
   if (error instanceof UnknownAccountError) return 3
-  if (error instanceof AccountExistsError) return 4
+  if (error instanceof AccountExistsError || error instanceof TooManyAccountsError) return 4
   const ofCluster = exitCodeOfCluster(error)
   if (ofCluster !== undefined) return ofCluster
   if (error instanceof DamagedFileError || error instanceof DamageFoundError) return 65

@@ -113,7 +113,8 @@ export const problemTypes = {
   },
   too_many_accounts: {
     status: 409,
-    meaning: 'there are as many accounts as there may be, and nothing has changed; remove one',
+    meaning:
+      'there are as many accounts as there may be, or they are as long, and nothing has changed; remove one, or shorten grants',
   },
   request_timeout: { status: 408, meaning: 'the request took too long to arrive; send it again' },
   stale_record: {

@@ -11,6 +11,7 @@ import {
   OverloadedError,
   StorageFullError,
   StorageUnavailableError,
+  TooManyAccountsError,
   TooManyAttemptsError,
   TooManyChangesError,
   TrailUnavailableError,
@@ -81,7 +82,8 @@ export function problemOf(error: unknown): Problem | undefined {
       headers: { 'WWW-Authenticate': BEARER_CHALLENGE },
       faults: error.faults,
     })
-  if (error instanceof TooManyChangesError) return new Problem(error.code, message)
+  if (error instanceof TooManyChangesError || error instanceof TooManyAccountsError)
+    return new Problem(error.code, message)
   if (
     error instanceof StorageFullError ||
     error instanceof MemoryFullError ||

@@ -5,6 +5,7 @@ import { describe, it } from 'node:test'
 import { ACCOUNTS_MAX, AccountAdministration, tagOf } from '../../src/auth/account-administration.ts'
 import { changeAccount } from '../../src/auth/account-changes.ts'
 import {
+  ACCOUNTS_BYTES_MAX,
   type Account,
   type Accounts,
   addAccount,
@@ -16,7 +17,7 @@ import {
   raiseGeneration,
 } from '../../src/auth/accounts.ts'
 import { digestSecret } from '../../src/auth/secret.ts'
-import { StorageFullError } from '../../src/errors.ts'
+import { StorageFullError, TooManyAccountsError } from '../../src/errors.ts'
 import { Problem } from '../../src/http/problem.ts'
 import { ADMIN_SCOPE, WRITE_SCOPE } from '../../src/http/scope.ts'
 import { requestOf } from '../support/message.ts'
@@ -86,6 +87,30 @@ describe('the administration of accounts', () => {
       )
     await assert.rejects(administration.add(requestOf({}), 'user', draft), isProblem('name_taken'))
     assert.equal(stored(), full)
+  })
+
+  it('takes no more than ACCOUNTS_BYTES_MAX of accounts, and from a folder that has more only what makes them fewer', async () => {
+    const long = Array.from({ length: 16 }, (_, i) => `read?prefix=${'%E2%82%AC'.repeat(255)}${i}`)
+    const few = Math.floor(ACCOUNTS_BYTES_MAX / JSON.stringify(long).length)
+    const clients = Array.from({ length: 2 * few }, (_, i) => ({
+      ...{ name: `c${i}`, secret: user.secret, generation: i + 2, grants: long },
+    }))
+    const limited = { ...draft, grants: long }
+    const isFull = (error: unknown) => error instanceof TooManyAccountsError && /2097152/.test(error.message)
+    const some = administer({ ...one, lastGeneration: 5_000, clients: clients.slice(0, few - 1) })
+    await some.administration.add(requestOf({}), 'client', draft)
+    await some.administration.add(requestOf({}), 'client', { ...limited, name: 'last' })
+    await assert.rejects(some.administration.add(requestOf({}), 'client', { ...limited, name: 'f' }), isFull)
+    await assert.rejects(
+      some.administration.modify(requestOf({}), 'client', 'eve', { grants: long }, undefined),
+      isFull,
+    )
+    const many = administer({ ...one, lastGeneration: 5_000, clients })
+    await assert.rejects(many.administration.add(requestOf({}), 'client', draft), isFull)
+    await many.administration.modify(requestOf({}), 'client', 'c0', { grants: ['read'] }, undefined)
+    await many.administration.modify(requestOf({}), 'client', 'c1', { secret: 'made' }, undefined)
+    await many.administration.remove(requestOf({}), 'client', 'c2', undefined)
+    assert.equal(many.stored().clients.length, 2 * few - 1)
   })
 
   it('lists accounts by name, by UTF-16 code unit', () => {

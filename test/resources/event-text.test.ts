@@ -98,7 +98,7 @@ describe('the pieces of event streams', () => {
       reads = 0
       // As for each round of streams.
       const pieces = new EventPieces({ id: '0'.repeat(32), recent: slow as RecentChanges })
-      const { live, upTo } = pieces.at({ after, filter, access, filterKey: access.text })
+      const { live, upTo } = pieces.at({ after, filter, access, filterKey: access.key })
       assert.ok(reads > 0 && reads <= 40, `${reads} changes at once`)
       after = upTo
       text += live === undefined ? '' : String(live.bytes)
