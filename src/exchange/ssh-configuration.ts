@@ -11,6 +11,9 @@ import { leftOutText, lowerKeyword, refusalOfKeyword } from './ssh-keywords.ts'
 /** Lines and words of an SSH configuration, which are in memory at once; comments do not count. */
 const SSH_CONFIG_WORDS_MAX = 4_000_000
 
+/** `Host` lines that name one host: all that they say is looked at together. */
+export const SSH_HOST_LINES_MAX = 10_000
+
 /** Where a line stands. */
 export interface SourceLocation {
   /** Path of an included file; undefined for the file that was named. */
@@ -169,7 +172,11 @@ export class SshConfiguration {
       if (isPattern(word)) continue
       const named = this.hosts.get(word)
       if (named === undefined) this.hosts.set(word, [{ condition, location }])
-      else named.push({ condition, location })
+      else if (named.length < SSH_HOST_LINES_MAX) named.push({ condition, location })
+      else
+        throw new InvalidInputError(
+          `It names the host ${JSON.stringify(word)} in more than ${SSH_HOST_LINES_MAX} Host lines, and line ${location.line} is one more; leave out those that repeat it, or make it several files`,
+        )
     }
   }
 

@@ -3,8 +3,9 @@ import { IMPORT_ROWS_MAX } from '../limits.ts'
 import { type LongWork, runAtOnce } from '../scheduler.ts'
 import type { ImportedConfiguration } from '../store/configuration.ts'
 import { countLabels, type LabelsPatch } from '../store/labels.ts'
+import { Slice, sortInSlices } from '../store/slices.ts'
 import { parseRow } from './parsed-row.ts'
-import { type Alias, bytesOf } from './ssh-condition.ts'
+import { type Alias, bytesOf, type Condition } from './ssh-condition.ts'
 import type {
   LocatedFault,
   NamedHost,
@@ -68,7 +69,7 @@ export function* resolveHostsInSlices(
   const notes = new LeftOutNotes()
   const furtherKeys = new Set<Value>()
   const resolved: ResolvedHost[] = []
-  const find = createFinder(configuration, stepsMax)
+  const find = createFinder(configuration, yield* runsByCondition(configuration.runs), stepsMax)
   let looked = 0
   let labelsPatch: LabelsPatch = {}
   for (const [name, named] of configuration.hosts) {
@@ -128,9 +129,24 @@ interface FoundValues {
   readonly location: SourceLocation
 }
 
+function* runsByCondition(runs: readonly Run[]): LongWork<ReadonlyMap<Condition, readonly Run[]>> {
+  const found = new Map<Condition, Run[]>()
+  const slice = new Slice()
+  for (const run of runs) {
+    if (slice.isOverAfter(1)) yield
+    const others = found.get(run.condition)
+    if (others === undefined) found.set(run.condition, [run])
+    else others.push(run)
+  }
+  return found
+}
+
 /** Makes a function that finds what applies to a name; it gives undefined if no `Host` that names it does. */
-function createFinder({ runs, general }: SshConfiguration, stepsMax: number) {
-  const runsOf = Map.groupBy(runs, ({ condition }) => condition)
+function createFinder(
+  { general }: SshConfiguration,
+  runsOf: ReadonlyMap<Condition, readonly Run[]>,
+  stepsMax: number,
+) {
   let stepsLeft = stepsMax
   let pauseAt = stepsMax
   const spend = (steps: number) => {
@@ -150,12 +166,15 @@ function createFinder({ runs, general }: SshConfiguration, stepsMax: number) {
     const alias: Alias = { name, bytes: bytesOf(name), spend, hostnameAt: found.hostnameAt }
     const applying: Run[] = []
     const plain = new Set(named.map(({ condition }) => condition).filter(({ isPlain }) => isPlain))
-    for (const condition of [...plain, ...general]) {
-      if (isPauseDue()) yield
-      // What depends on the HostName is looked at once that is known.
-      if (condition.isDependent || condition.holdsFor(alias)) applying.push(...(runsOf.get(condition) ?? []))
-    }
-    for (const run of applying.sort((one, other) => one.order - other.order)) {
+    for (const conditions of [plain, general])
+      for (const condition of conditions) {
+        if (isPauseDue()) yield
+        // What depends on the HostName is looked at once that is known.
+        if (!condition.isDependent && !condition.holdsFor(alias)) continue
+        for (const run of runsOf.get(condition) ?? []) applying.push(run)
+      }
+    const inOrder = (one: Run, other: Run) => one.order - other.order
+    for (const run of yield* sortInSlices(applying, inOrder)) {
       if (isPauseDue()) yield
       spend(run.values.length)
       if (!run.condition.isDependent || run.condition.holdsFor(alias)) found.take(run)

@@ -3,8 +3,12 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { InvalidInputError } from '../../src/errors.ts'
 import { LineReader } from '../../src/exchange/import-text.ts'
-import { type LocatedFault, SshConfiguration } from '../../src/exchange/ssh-configuration.ts'
-import { resolveHosts } from '../../src/exchange/ssh-resolved.ts'
+import {
+  type LocatedFault,
+  SSH_HOST_LINES_MAX,
+  SshConfiguration,
+} from '../../src/exchange/ssh-configuration.ts'
+import { resolveHosts, resolveHostsInSlices } from '../../src/exchange/ssh-resolved.ts'
 import { IMPORT_ROW_CHARACTERS_MAX } from '../../src/limits.ts'
 import type { LabelsPatch } from '../../src/store/labels.ts'
 
@@ -41,6 +45,27 @@ function setOf(patch: LabelsPatch = {}) {
 }
 
 describe('the hosts of an SSH configuration', () => {
+  it('are named by a bounded number of lines each', () => {
+    const lines = (count: number) => 'Host x\n Port 1\n'.repeat(count)
+    assert.equal(resolve(lines(SSH_HOST_LINES_MAX), 'u').hosts.length, 1)
+    assert.throws(() => resolve(lines(SSH_HOST_LINES_MAX + 1), 'u'), {
+      name: 'InvalidInputError',
+      message: /^It names the host "x" in more than 10000 Host lines, and line 20001 is one more; leave out/,
+    })
+  })
+
+  it('are found in turns, however many sections there are', () => {
+    const configuration = new SshConfiguration(() => {})
+    const open = configuration.openFile()
+    const lines = new LineReader()
+    const text = `Host a\n${'Host *\n Port 1\n'.repeat(5_000)}`
+    for (const line of [...lines.read(Buffer.from(text)), ...lines.end()]) configuration.takeLine(open, line)
+    const work = resolveHostsInSlices(configuration, { username: 'u', remedy: '' }, () => {})
+    let slices = 1
+    while (!work.next().done) slices += 1
+    assert.ok(slices >= 20, `${slices} slices`)
+  })
+
   it('take each value from the first section that applies', () => {
     const text = `\ufeffPort 2200
 Host a b
