@@ -24,6 +24,7 @@ export interface Target {
 /** A request of an attack. */
 export interface Question {
   readonly path: string
+  /** For `questions`, the token of the target without it. */
   readonly headers?: Record<string, string>
   /** Without it, a POST if there is a body, and a GET if there is none. */
   readonly method?: string
@@ -170,8 +171,8 @@ const kinds = {
   questions: (target, tally) => {
     const { questions = [], bearer } = target
     return ask(target, tally, (turn) => {
-      const { headers, ...question } = questions[turn % questions.length] ?? { path: '/' }
-      return { ...question, headers: { Authorization: bearer, ...headers } }
+      const question = questions[turn % questions.length] ?? { path: '/' }
+      return { headers: { Authorization: bearer }, ...question }
     })
   },
 
