@@ -20,7 +20,12 @@ export function checkMembers(stored: object, known: readonly string[], what: str
 
 /** Whether a stored version is above the known one. Damage can look like it: check what a checksum covers first. */
 export function isNewerVersion(version: unknown, known: number): boolean {
-  return Number.isSafeInteger(version) && (version as number) > known
+  return isVersion(version) && version > known
+}
+
+/** Whether it can be the version of a stored document: they count from 1. */
+export function isVersion(input: unknown): input is number {
+  return Number.isSafeInteger(input) && (input as number) >= 1
 }
 
 /** Returns undefined, which JSON cannot express, if the text is not JSON. */

@@ -4,24 +4,16 @@ import { createJsonDocument, type DocumentForm, type JsonDocument } from '../fil
 import { isScope } from '../http/scope.ts'
 import { checkMembers, isObject } from '../json.ts'
 import { readGrants } from '../store/grants.ts'
-import { type Account, type Accounts, hasAdmin } from './accounts.ts'
+import type { Account, Accounts } from './accounts.ts'
 import { isPasswordHash } from './password.ts'
 
 const ADVICE = `put it back from a copy of the folder, or ${RESTORE_ADVICE}`
 
-/** The form of stored accounts. Version 2 has what an older connbook would take for something else. */
+/** The form of stored accounts. In version 1, no account has the scope `admin` or grants. */
 export const accountsForm: DocumentForm<Accounts> = {
   format: 'connbook accounts',
+  version: 2,
   parse: parseAccounts,
-  versionMax: 2,
-  versionOf: (accounts) => (needNewerForm(accounts) ? 2 : 1),
-}
-
-/** Whether an older connbook must refuse the accounts: it knows neither the scope `admin` nor grants. */
-export function needNewerForm(accounts: Accounts): boolean {
-  return (
-    hasAdmin(accounts) || [...accounts.users, ...accounts.clients].some(({ grants }) => grants !== undefined)
-  )
 }
 
 /** The accounts file of a folder. */

@@ -111,7 +111,7 @@ export async function openClockFloor(
   const advice = 'remove it if the clock of this machine is right'
   const document = createJsonDocument(
     path,
-    { format: 'connbook clock', parse: parseMoment },
+    { format: 'connbook clock', version: 1, parse: parseMoment },
     advice,
     folder.files,
   )

@@ -3,13 +3,13 @@ import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import type { FileSystem } from '../files/file-system.ts'
 import { Journal } from '../journal/journal.ts'
 import type { JournalFile, JournalPosition } from '../journal/journal-file.ts'
-import { FIRST_VERSION } from '../journal/journal-reader.ts'
 import type { Log } from '../log.ts'
 import { type Clock, createClock, RememberedClock } from './clock.ts'
 import { EndedCredentials, type Revocations } from './ended-credentials.ts'
 import {
   createRevocations,
   openRevocationsFile,
+  REVOCATIONS_VERSION,
   type RevocationChange,
   readRevocations,
   revocationsMissing,
@@ -47,7 +47,7 @@ class FolderRevocations implements Revocations {
     )
     this.#log = log
     const owner = {
-      version: FIRST_VERSION,
+      version: REVOCATIONS_VERSION,
       encode: (changes: readonly RevocationChange[]) => JSON.stringify(changes),
       renew: (begin: () => Promise<void>) => begin(),
       apply: (change: RevocationChange) => this.#apply(change),

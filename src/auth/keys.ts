@@ -27,7 +27,11 @@ export interface StoredKey {
 const keyTimes = ['created', 'ttl', 'serverTtl', 'until'] as const
 const KEY_BYTES = 32
 /** The form of stored keys. */
-export const keysForm: DocumentForm<readonly StoredKey[]> = { format: 'connbook keys', parse: parseKeys }
+export const keysForm: DocumentForm<readonly StoredKey[]> = {
+  format: 'connbook keys',
+  version: 1,
+  parse: parseKeys,
+}
 /** The latest moment that a `Date` can hold, in seconds since 1970. */
 const MOMENT_MAX = 8_640_000_000_000
 

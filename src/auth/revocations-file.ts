@@ -14,6 +14,9 @@ export type RevocationChange =
   /** This moment, in ms since 1970, has passed: what expired by then stays expired, and need not be listed. */
   | { readonly passed: number }
 
+/** Form of the lines. */
+export const REVOCATIONS_VERSION = 1
+
 export interface StoredRevocations {
   /** By `jti`, when each would have expired, in seconds since 1970. */
   readonly ended: Map<string, number>
@@ -25,7 +28,9 @@ export interface StoredRevocations {
 /** As `openJournalFile`, with other advice if the file is damaged. */
 export function openRevocationsFile(folder: DataPaths, flags?: 'r' | 'r+'): Promise<JournalFile | undefined> {
   const path = folder.file(dataFiles.revocations)
-  return openJournalFile(path, folder.files, flags).catch((error: unknown) => throwAdvised(error, folder))
+  return openJournalFile(path, folder.files, REVOCATIONS_VERSION, flags).catch((error: unknown) =>
+    throwAdvised(error, folder),
+  )
 }
 
 /**
@@ -80,7 +85,7 @@ export function revocationsMissing(folder: DataPaths): DamagedFileError {
 
 /** Creates a file without ended credentials. */
 export function createRevocations(folder: DataPaths): Promise<void> {
-  const header = { store: randomBytes(16).toString('hex'), after: 0 }
+  const header = { store: randomBytes(16).toString('hex'), after: 0, version: REVOCATIONS_VERSION }
   return createJournalFile(folder.file(dataFiles.revocations), header, folder.files)
 }
 

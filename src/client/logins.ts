@@ -50,7 +50,7 @@ export function loginsOf(environment: NodeJS.ProcessEnv, files: FileSystem = rea
   const path = join(folder, FILE)
   const document = createJsonDocument(
     path,
-    { format: 'connbook sessions', parse: parseLogins },
+    { format: 'connbook sessions', version: 1, parse: parseLogins },
     FORGET,
     files,
   )

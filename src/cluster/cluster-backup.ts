@@ -38,10 +38,10 @@ export async function takeClusterBackup(access: ClusterAccess): Promise<Backup> 
   const { meta, index, accounts: kept } = await readUsedCluster(access)
   const accounts = clusterDocuments(access).accounts.decode(kept)
   checkAccounts(accounts, access.place, 'take a snapshot of etcd')
-  const { revision, lastId, count, hasLabels } = index
+  const { revision, lastId, count } = index
   return {
     store: storeIdOf(meta.value),
-    ...{ revision, lastId, count, hasLabels },
+    ...{ revision, lastId, count },
     createdAt: new Date().toISOString(),
     accounts,
     records: index.freeze(),

@@ -31,7 +31,7 @@ export const backupCommand = defineCommand({
   ],
   notes: [
     'With --etcd it saves what a cluster holds at one moment, beside its nodes.',
-    'With --with-history it takes along the history of the records, without addresses and logins. An older connbook refuses such a backup.',
+    'With --with-history it takes along the history of the records, without addresses and logins.',
   ],
   flags: [...placeFlags, 'withHistory'],
   exitCodes: { ...clusterExitCodes, 0: 'the backup is complete', 65: DAMAGED },

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 import { DamagedFileError, ifPresent, inFile, NewerFormError } from '../errors.ts'
-import { checkMembers, isNewerVersion, isObject, parseJson } from '../json.ts'
+import { checkMembers, isNewerVersion, isObject, isVersion, parseJson } from '../json.ts'
 import { writeAtomicFile } from './atomic-file.ts'
 import type { FileSystem } from './file-system.ts'
 
@@ -18,13 +18,11 @@ export interface DocumentForm<Content> {
   readonly format: string
   /** Throws for content of the wrong form. */
   readonly parse: (input: unknown) => Content
-  /** The newest version that is read; FIRST_VERSION if it is absent. */
-  readonly versionMax?: number
-  /** The oldest version that can hold a content; FIRST_VERSION if it is absent. */
-  readonly versionOf?: (content: Content) => number
+  /** The version that is written, and the newest that is read. `parse` takes the content of each version up to it. */
+  readonly version: number
+  /** The version that is written, where older readers share the document; `version` if absent. */
+  readonly sharedVersion?: (content: Content) => number
 }
-
-const FIRST_VERSION = 1
 
 /** @param advice For the operator, when the file is damaged. */
 export function createJsonDocument<Content>(
@@ -54,7 +52,7 @@ export function createJsonDocument<Content>(
 
 /** @throws {SyntaxError} if the text is not what `encodeDocument` makes. Also what `parse` throws. */
 export function decodeDocument<Content>(
-  { format, parse, versionMax = FIRST_VERSION }: DocumentForm<Content>,
+  { format, parse, version: newest }: DocumentForm<Content>,
   text: string,
 ): Content {
   // These documents hold secrets, which the message of JSON.parse would quote.
@@ -63,9 +61,8 @@ export function decodeDocument<Content>(
   const { format: _, version, checksum: sum, content, ...others } = envelope
   // It covers the content only: a version that damage made higher looks newer. Either way the text is refused.
   if (sum !== checksum(content)) throw new SyntaxError('checksum differs')
-  if (isNewerVersion(version, versionMax)) throw new NewerFormError(`version ${version}`, versionMax)
-  if (!Number.isSafeInteger(version) || Number(version) < FIRST_VERSION)
-    throw new SyntaxError(`it is no "${format}" file`)
+  if (isNewerVersion(version, newest)) throw new NewerFormError(`version ${version}`, newest)
+  if (!isVersion(version)) throw new SyntaxError(`it is no "${format}" file`)
   checkMembers(others, [], 'the file')
   return parse(content)
 }
@@ -77,10 +74,10 @@ export function encodeDocument<Content>(form: DocumentForm<Content>, content: Co
 
 /** The envelope around the content of a file. */
 export function seal<Content>(
-  { format, versionOf }: Pick<DocumentForm<Content>, 'format' | 'versionOf'>,
+  { format, version, sharedVersion }: Omit<DocumentForm<Content>, 'parse'>,
   content: Content,
 ) {
-  return { format, version: versionOf?.(content) ?? FIRST_VERSION, checksum: checksum(content), content }
+  return { format, version: sharedVersion?.(content) ?? version, checksum: checksum(content), content }
 }
 
 /** Over the compact form, so that the file may be reformatted. */

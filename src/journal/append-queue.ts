@@ -5,8 +5,6 @@ import { FRAME_CHANGES_MAX, WAITING_CHANGES_MAX } from '../limits.ts'
 export interface LargeChange {
   /** How many changes. */
   readonly count: number
-  /** Newest form of its changes. */
-  readonly version: number
   /** As `encode` would give it, in pieces. */
   readonly json: readonly Buffer[]
   /** Applies them once they are durable. No other change is applied until it resolves. */
@@ -18,8 +16,6 @@ export interface Append<Change> {
   readonly changes: readonly Change[]
   /** Set for changes that must be in one frame. */
   readonly json: string | undefined
-  /** Newest form of the changes. */
-  readonly version: number
   /** Set for a change that is written in pieces; then `changes` is empty. */
   readonly large: LargeChange | undefined
   /** Called just before the frame is made; what it throws refuses the changes. */
@@ -50,11 +46,6 @@ export class AppendQueue<Change> {
   /** Why the first append is not allowed any more; undefined if it is, or if none waits. */
   refusalOfFirst(): Error | undefined {
     return this.first && refusalOf(this.first)
-  }
-
-  /** The newest form that a change needs, or `least` if that is newer. */
-  newestVersion(least: number): number {
-    return this.#waiting.reduce((newest, { version }) => Math.max(newest, version), least)
   }
 
   takeFirst(): Append<Change>[] {

@@ -14,14 +14,7 @@ import type { FileSystem, OpenFile } from '../files/file-system.ts'
 import { FRAME_CHANGES_MAX } from '../limits.ts'
 import type { Log } from '../log.ts'
 import { encodeFrame } from './frame.ts'
-import {
-  FIRST_VERSION,
-  type JournalEnd,
-  type JournalHeader,
-  type JournalStart,
-  readJournal,
-  readJournalHeader,
-} from './journal-reader.ts'
+import { type JournalEnd, type JournalStart, readJournal, readJournalHeader } from './journal-reader.ts'
 
 /** The open file and the end of its valid part. */
 export interface JournalPosition {
@@ -34,10 +27,7 @@ export interface JournalPosition {
 }
 
 /** Encodes the header and the first changes of a new journal. */
-export function encodeJournalStart(
-  { store, after, version = FIRST_VERSION }: JournalStart,
-  changes: readonly unknown[],
-) {
+export function encodeJournalStart({ store, after, version }: JournalStart, changes: readonly unknown[]) {
   const start = JSON.stringify([{ journal: version, store }])
   let { crc, bytes } = encodeFrame(0, after, start)
   const frames = [bytes]
@@ -102,10 +92,10 @@ export async function putNextFile(
 export class JournalFile {
   readonly path: string
   readonly file: OpenFile
-  readonly header: JournalHeader
+  readonly header: JournalStart
   readonly #files: FileSystem
 
-  constructor(path: string, file: OpenFile, header: JournalHeader, files: FileSystem) {
+  constructor(path: string, file: OpenFile, header: JournalStart, files: FileSystem) {
     this.path = path
     this.file = file
     this.header = header
@@ -150,21 +140,21 @@ export class JournalFile {
 /**
  * Opens a journal and reads its header.
  *
+ * @param newest Newest form of changes that the caller knows.
  * @param flags `r` when another process may be writing; then `cut` fails.
- * @param versionMax Newest form of changes that the caller knows.
  * @returns undefined when there is no such file.
  * @throws {DamagedFileError} as `readJournalHeader` does.
  */
 export async function openJournalFile(
   path: string,
   files: FileSystem,
+  newest: number,
   flags: 'r' | 'r+' = 'r+',
-  versionMax = FIRST_VERSION,
 ): Promise<JournalFile | undefined> {
   const file = await ifPresent(files.open(path, flags))
   if (file === undefined) return undefined
   try {
-    return new JournalFile(path, file, await readJournalHeader(path, file, versionMax), files)
+    return new JournalFile(path, file, await readJournalHeader(path, file, newest), files)
   } catch (error) {
     await file.close()
     throw error

@@ -1,9 +1,7 @@
 /** The owner of the state that the journal makes durable. */
 export interface JournalOwner<Change> {
-  /** Form of a file that begins now; the state may need it. */
+  /** Form of the changes. A file of another one gets no change: a new file begins before. */
   readonly version: number
-  /** Form of a change. A file of an older form gets no such change: a new one begins before. All have `version` if absent. */
-  versionOf?(change: Change): number
   /** Called before the checks of the changes for each frame: brings up to date what they ask. Never rejects. */
   beforeFrame?(): Promise<void> | undefined
   /** Compact JSON of an array. */
@@ -11,7 +9,7 @@ export interface JournalOwner<Change> {
   /** Applies a durable change to the state. Called in the order of revisions. */
   apply(change: Change, revision: number): void
   /**
-   * Called when a new file must begin because the old one has an older form. If it fails, the waiting changes are refused.
+   * Called when a new file must begin because the present one has another form. If it fails, the waiting changes are refused.
    *
    * @param begin Begins it, with a new path for the old file; without that, the old file is replaced.
    */

@@ -2,7 +2,7 @@ import { DamagedFileError, inFile, NewerFormError, RESTORE_ADVICE } from '../err
 import { readAt } from '../files/atomic-file.ts'
 import type { OpenFile } from '../files/file-system.ts'
 import { forEachLine } from '../files/lines.ts'
-import { checkMembers, isNewerVersion, isObject, parseJson } from '../json.ts'
+import { checkMembers, isNewerVersion, isObject, isVersion, parseJson } from '../json.ts'
 import { type Frame, parseFrame, parseLastFrame } from './frame.ts'
 
 /** What a journal begins with. */
@@ -10,11 +10,7 @@ export interface JournalStart {
   readonly store: string
   /** Revision before the first change. */
   readonly after: number
-  /** Form of its changes; 1 if absent. */
-  readonly version?: number
-}
-
-export interface JournalHeader extends JournalStart {
+  /** Form of its changes. */
   readonly version: number
 }
 
@@ -32,38 +28,30 @@ export interface JournalEnd {
   readonly tornBytes: number
 }
 
-/** The first form; a journal that never had another may leave it out. */
-export const FIRST_VERSION = 1
-
 const HEADER_BYTES_MAX = 1024
 
 /**
- * @param versionMax Newest form that the caller knows.
+ * @param newest Newest form that the caller knows.
  * @throws {DamagedFileError} when the first line is not a header, or has an unknown version.
  */
-export async function readJournalHeader(
-  path: string,
-  file: OpenFile,
-  versionMax = FIRST_VERSION,
-): Promise<JournalHeader> {
+export async function readJournalHeader(path: string, file: OpenFile, newest: number): Promise<JournalStart> {
   const start = Buffer.alloc(HEADER_BYTES_MAX)
   const newline = start.subarray(0, await readAt(file, 0, start)).indexOf('\n')
   const frame = newline === -1 ? undefined : parseFrame(start.subarray(0, newline))
   if (frame === undefined || frame.crcAfter(0) !== frame.storedCrc)
     throw new DamagedFileError(path, 0, 'the first line is not a journal header', RESTORE_ADVICE)
   try {
-    return { ...parseHeader(parseArray(frame.json)?.[0], versionMax), after: frame.firstRevision }
+    return { ...parseHeader(parseArray(frame.json)?.[0], newest), after: frame.firstRevision }
   } catch (error) {
     throw inFile(path, 0, error, RESTORE_ADVICE)
   }
 }
 
-function parseHeader(input: unknown, versionMax: number) {
+function parseHeader(input: unknown, newest: number) {
   if (!isObject(input)) throw new SyntaxError('the header names no store')
   const { journal: version, store, ...others } = input
-  if (isNewerVersion(version, versionMax)) throw new NewerFormError(`journal version ${version}`, versionMax)
-  if (!Number.isSafeInteger(version) || typeof version !== 'number' || version < FIRST_VERSION)
-    throw new SyntaxError('the header has no valid version')
+  if (isNewerVersion(version, newest)) throw new NewerFormError(`journal version ${version}`, newest)
+  if (!isVersion(version)) throw new SyntaxError('the header has no valid version')
   checkMembers(others, [], 'the header')
   if (typeof store !== 'string') throw new SyntaxError('the header names no store')
   return { store, version }
@@ -80,7 +68,7 @@ function parseHeader(input: unknown, versionMax: number) {
 export async function readJournal(
   path: string,
   file: OpenFile,
-  header: JournalHeader,
+  header: JournalStart,
   visit: (change: unknown, revision: number) => void,
 ): Promise<JournalEnd> {
   let size = 0

@@ -124,17 +124,9 @@ export class Journal<Change> {
   ): Promise<void> {
     if (!this.isWritable) throw unavailable()
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const version = large?.version ?? this.#versionOf(changes)
-    this.#queue.add({ changes, json, version, large, check, resolve, reject })
+    this.#queue.add({ changes, json, large, check, resolve, reject })
     this.#running ??= this.#work()
     return promise
-  }
-
-  #versionOf(changes: readonly Change[]): number {
-    const owner = this.#owner
-    let newest = 0
-    for (const change of changes) newest = Math.max(newest, owner.versionOf?.(change) ?? owner.version)
-    return newest
   }
 
   /**
@@ -146,7 +138,7 @@ export class Journal<Change> {
    */
   restart(changes: () => readonly Change[], keepAs?: string): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    this.#restarts.push(() => this.#startNewFile(changes, keepAs, this.#owner.version).then(resolve, reject))
+    this.#restarts.push(() => this.#startNewFile(changes, keepAs).then(resolve, reject))
     this.#running ??= this.#work()
     return promise
   }
@@ -169,7 +161,7 @@ export class Journal<Change> {
       const restart = this.#restarts.shift()
       if (restart !== undefined) await restart()
       else if (this.#queue.isEmpty) break
-      else if (this.#queue.newestVersion(0) > this.#position.version) await this.#renew()
+      else if (this.#position.version !== this.#owner.version) await this.#renew()
       else await this.#commitNext()
     }
     // No await since the queue was found empty, so the next append starts a new run.
@@ -270,11 +262,10 @@ export class Journal<Change> {
     return true
   }
 
-  /** Begins a file of the form that the waiting changes need, or refuses them. */
+  /** Begins a file of the form that the waiting changes have, or refuses them. */
   async #renew() {
-    const newest = this.#queue.newestVersion(this.#owner.version)
     try {
-      await this.#owner.renew((keepAs) => this.#startNewFile(() => [], keepAs, newest))
+      await this.#owner.renew((keepAs) => this.#startNewFile(() => [], keepAs))
     } catch (error) {
       this.#refuse([], isNoRoom(systemCode(error)) ? full(error) : unavailable(error))
     }
@@ -316,9 +307,9 @@ export class Journal<Change> {
     this.#log.info('storage_recovered', { file: this.path })
   }
 
-  async #startNewFile(changes: () => readonly Change[], keepAs: string | undefined, version: number) {
+  async #startNewFile(changes: () => readonly Change[], keepAs: string | undefined) {
     const { file: oldFile, revision: after } = this.#position
-    const header = { store: this.store, after, version }
+    const header = { store: this.store, after, version: this.#owner.version }
     const fail = (error: unknown) => this.#fail([], error)
     this.#position = await putNextFile(this.path, header, changes(), keepAs, this.#files, fail)
     try {

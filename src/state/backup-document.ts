@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { Accounts } from '../auth/accounts.ts'
-import { needNewerForm, parseAccounts } from '../auth/accounts-file.ts'
+import { parseAccounts } from '../auth/accounts-file.ts'
 import { DamagedFileError, inFile } from '../errors.ts'
 import type { FileSystem } from '../files/file-system.ts'
 import { createSequentialFile, InputDamagedError, isStandardInput, readInputBytes } from '../files/input.ts'
@@ -21,15 +21,10 @@ export interface Backup extends StateHeader {
   readonly history?: readonly KeptEntry[]
 }
 
-/** Version of a backup with accounts that an older connbook must refuse. */
-const NEWER_ACCOUNTS_VERSION = 3
-/** Version of a backup with a history, which an older connbook would drop. */
-const HISTORY_VERSION = 4
-
+/** Version 3 has no history, version 2 neither admins nor grants, version 1 no labels. */
 const backupKind = {
   format: 'connbook backup',
-  version: 1,
-  versionMax: HISTORY_VERSION,
+  version: 4,
   members: ['createdAt', 'accounts'],
   advice: 'use another backup',
 }
@@ -48,11 +43,9 @@ export function writeBackup(
   { records, createdAt, accounts, history, ...header }: Backup,
   write: (text: string) => Promise<void>,
 ): Promise<void> {
-  const plain = needNewerForm(accounts) ? NEWER_ACCOUNTS_VERSION : backupKind.version
-  const version = history === undefined ? plain : HISTORY_VERSION
   const appendix = history?.values().map((entry) => JSON.stringify(entry))
   const members = { createdAt, accounts }
-  return writeRecordDocument({ ...backupKind, version }, header, members, records, write, appendix)
+  return writeRecordDocument(backupKind, header, members, records, write, appendix)
 }
 
 /**
@@ -74,7 +67,7 @@ export async function readBackup(
   try {
     const index = new ConfigurationIndex()
     const more: unknown[] = []
-    const { members, store, revision, lastId, count, hasLabels } = await loadRecordDocument(
+    const { members, store, revision, lastId, count } = await loadRecordDocument(
       backupKind,
       path,
       file,
@@ -85,8 +78,9 @@ export async function readBackup(
       const accounts = parseAccounts(members.accounts)
       const createdAt = String(members.createdAt)
       const records = index.slice(0, count)
-      const history = members.version === HISTORY_VERSION ? { history: more.filter(isKeptEntry) } : {}
-      return { store, revision, lastId, count, hasLabels, createdAt, accounts, records, ...history }
+      // With a history, even an empty one, the document has a last line behind its records.
+      const history = more.length > 0 ? { history: more.filter(isKeptEntry) } : {}
+      return { store, revision, lastId, count, createdAt, accounts, records, ...history }
     } catch (error) {
       throw inFile(path, 0, error, backupKind.advice)
     }

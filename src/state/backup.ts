@@ -50,7 +50,6 @@ export async function takeBackup(folder: DataPaths, withHistory = false): Promis
     createdAt: new Date().toISOString(),
     accounts,
     count: index.count,
-    hasLabels: index.hasLabels,
     records: index.freeze(),
   }
 }

@@ -39,7 +39,7 @@ export async function findStoreOf(folder: DataPaths): Promise<string | undefined
 function nodeDocument({ file, files }: DataPaths): JsonDocument<FolderNode> {
   return createJsonDocument(
     file(dataFiles.node),
-    { format: 'connbook node', parse: parseNode },
+    { format: 'connbook node', version: 1, parse: parseNode },
     ADVICE,
     files,
   )

@@ -69,12 +69,11 @@ export async function findRecovery(folder: DataPaths): Promise<Recovery | undefi
   // Each change that is lost may have been an addition.
   const lastId = Math.max(salvaged.lastId + lost.revision - revision, await findTrailId(folder, store))
   const { records } = salvaged
-  const hasLabels = records.some(({ labels }) => labels !== undefined)
   return {
     damaged,
     salvaged,
     lost,
-    records: { records, count: records.length, hasLabels, revision: lost.revision, lastId },
+    records: { records, count: records.length, revision: lost.revision, lastId },
     accounts: await findAccounts(folder),
   }
 }

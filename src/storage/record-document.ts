@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib'
 import { DamagedFileError, inFile, NewerFormError } from '../errors.ts'
 import type { SequentialFile } from '../files/input.ts'
 import { forEachLine } from '../files/lines.ts'
-import { checkMembers, isNewerVersion, isObject, parseJson } from '../json.ts'
+import { checkMembers, isNewerVersion, isObject, isVersion, parseJson } from '../json.ts'
 import { parseStoredRecord } from '../store/change.ts'
 import type { Configuration } from '../store/configuration.ts'
 import type { ConfigurationIndex } from '../store/configuration-index.ts'
@@ -25,21 +25,14 @@ export interface StateHeader {
   /** The highest id ever given. */
   readonly lastId: number
   readonly count: number
-  /** Whether any record has labels. */
-  readonly hasLabels: boolean
 }
-
-/** Version of a document whose records have labels, which an older connbook would drop. */
-export const LABELS_VERSION = 2
 
 /** A kind of document with the state of a store: snapshot or backup. */
 export interface DocumentKind {
   /** "connbook snapshot". */
   readonly format: string
-  /** Version of the format for a document without labels; a newer one than LABELS_VERSION may have them, too. */
+  /** The version that is written, and the newest that is read. The versions before it only lack something. */
   readonly version: number
-  /** The newest version that is read; LABELS_VERSION if it is absent. */
-  readonly versionMax?: number
   /** Members of the header that only this kind has. */
   readonly members: readonly string[]
   /** For the operator, when the document is damaged. */
@@ -59,17 +52,15 @@ export interface DocumentStart extends StateHeader {
  * @param records By rising id.
  * @param write Resolves when more may be written.
  * @param appendix More lines of JSON, behind the records.
- * @throws {Error} if a record has labels, and the header says that none has.
  */
 export async function writeRecordDocument(
-  { format, version: plainVersion }: DocumentKind,
-  { store, revision, lastId, count, hasLabels }: StateHeader,
+  { format, version }: DocumentKind,
+  { store, revision, lastId, count }: StateHeader,
   members: Readonly<Record<string, unknown>>,
   records: Iterable<Configuration>,
   write: (text: string) => Promise<void>,
   appendix?: Iterable<string>,
 ): Promise<void> {
-  const version = hasLabels ? Math.max(LABELS_VERSION, plainVersion) : plainVersion
   let crc = 0
   const writeCovered = (text: string) => {
     crc = crc32(text, crc)
@@ -82,8 +73,6 @@ export async function writeRecordDocument(
   let written = 0
   for (const record of records) {
     written += 1
-    if (!hasLabels && record.labels !== undefined)
-      throw new Error(`record ${record.id} has labels, but the header says that none has`)
     slice += `${record.jsonOnce}${written === count ? '\n' : ',\n'}`
     if (++sliceRecords >= SNAPSHOT_SLICE_RECORDS || slice.length >= SNAPSHOT_SLICE_CHARACTERS) {
       await writeCovered(slice)
@@ -108,7 +97,7 @@ export async function writeRecordDocument(
  * @throws {DamagedFileError} with the offset of the damage.
  */
 export async function readRecordDocument(
-  { format, version, versionMax = LABELS_VERSION, members: ownMembers, advice }: DocumentKind,
+  { format, version: newest, members: ownMembers, advice }: DocumentKind,
   path: string,
   file: Pick<SequentialFile, 'read' | 'stat'>,
   visit: (record: Configuration, jsonBytes: number) => void,
@@ -119,7 +108,6 @@ export async function readRecordDocument(
   let crc = 0
   let lastId = 0
   let records = 0
-  let hasLabels = false
   let isBehind = false
 
   await forEachLine(file, (line, offset, isWhole) => {
@@ -142,7 +130,6 @@ export async function readRecordDocument(
         visit(record, jsonBytesOf(line))
         lastId = record.id
         records += 1
-        hasLabels ||= record.labels !== undefined
       }
     } catch (error) {
       if (!(error instanceof NewerFormError)) throw error
@@ -157,19 +144,19 @@ export async function readRecordDocument(
   if (found.newer !== undefined) throw found.newer
   const { start } = found
   if (start?.count !== records || start.lastId < lastId) throw damage(0, 'the header does not fit')
-  return { ...start, hasLabels: start.hasLabels || hasLabels, size }
+  return { ...start, size }
 
   function parseStart(line: Buffer): Omit<DocumentStart, 'size'> {
     const members = parseJson(`${line.toString('utf8')}]}`)
     if (!isObject(members) || members.format !== format)
       throw damage(0, `the first line is not a ${format} header`)
-    if (isNewerVersion(members.version, versionMax))
-      throw new NewerFormError(`${format} version ${members.version}`, versionMax)
-    const { store, revision, lastId, count, version: found } = members
-    if (!isCount(found) || found < version) throw damage(0, `the first line is not a ${format} header`)
+    if (isNewerVersion(members.version, newest))
+      throw new NewerFormError(`${format} version ${members.version}`, newest)
+    const { store, revision, lastId, count, version } = members
+    if (!isVersion(version)) throw damage(0, `the first line is not a ${format} header`)
     if (typeof store !== 'string' || !isCount(revision) || !isCount(lastId) || !isCount(count))
       throw damage(0, 'the header is not complete')
-    return { store, revision, lastId, count, hasLabels: found === LABELS_VERSION, members }
+    return { store, revision, lastId, count, members }
   }
 }
 

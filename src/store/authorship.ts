@@ -78,7 +78,7 @@ export class AuthorshipReader {
 
   /**
    * @param change Members that `encodeAuthorship` left out have the value of the change before.
-   * @returns Undefined for a change of the first form, which has no authorship.
+   * @returns Undefined if nobody is known to have made it.
    * @throws {SyntaxError} if a member has not the form. @throws {NewerFormError} if one has an unknown member.
    */
   read(change: Record<string, unknown>): Authorship | undefined {
@@ -116,11 +116,6 @@ export function viaIn({ via }: Readonly<Record<string, unknown>>): Pick<CommandA
   if (!isObject(via) || typeof via.claimed !== 'string') throw malformed()
   checkMembers(via, ['claimed'], 'the origin of a command')
   return { via: { claimed: via.claimed } }
-}
-
-/** Whether an older connbook would drop something of an actor. */
-export function hasNewMembers(actor: Actor): boolean {
-  return actor.reason !== undefined || ('command' in actor && actor.via !== undefined)
 }
 
 /** The notes alone. */

@@ -2,13 +2,7 @@ import { TooManyChangesError } from '../errors.ts'
 import { checkMembers, isObject } from '../json.ts'
 import { LINE_BYTES_MAX } from '../limits.ts'
 import type { LongWork } from '../scheduler.ts'
-import {
-  type Authorship,
-  AuthorshipReader,
-  authorshipMembers,
-  encodeAuthorship,
-  hasNewMembers,
-} from './authorship.ts'
+import { type Authorship, AuthorshipReader, authorshipMembers, encodeAuthorship } from './authorship.ts'
 import { Configuration, type NewConfiguration } from './configuration.ts'
 import { fieldNames, recordFields } from './fields.ts'
 import { areStoredLabels } from './labels.ts'
@@ -20,7 +14,7 @@ const ENCODED_SLICE_CHARACTERS = 64 * 1024
 
 /** One change of one record, as the journal keeps it. */
 export type Change = Alteration & {
-  /** Absent in a journal of the first form. */
+  /** Absent if nobody is known to have made it. */
   readonly authorship?: Authorship
 }
 
@@ -38,14 +32,11 @@ export function namesOf(change: Alteration): readonly string[] {
   return change.name === change.modify.name ? [change.name] : [change.name, change.modify.name]
 }
 
-/** Form of the changes that `encodeChanges` gives; `ChangeReader` also reads those before it. */
-export const CHANGE_VERSION = 2
-/** Form of those with labels, which an older connbook would drop. */
-export const LABELS_CHANGE_VERSION = 3
-/** Form of those that say why they were made, or who used `sudo`. */
-export const REASON_CHANGE_VERSION = 4
-/** The newest form that is known. */
-export const CHANGE_VERSION_MAX = REASON_CHANGE_VERSION
+/**
+ * Form of the changes that `encodeChanges` gives. `ChangeReader` also reads those before it, which lack members: reasons and
+ * the use of `sudo` in form 3, labels in form 2, and in form 1 who made a change, and when.
+ */
+export const CHANGE_VERSION = 4
 
 const changeMembers = [
   ['add', ...authorshipMembers],
@@ -53,19 +44,6 @@ const changeMembers = [
   ['remove', ...authorshipMembers],
 ] as const
 const recordMembers = ['id', ...fieldNames, 'labels']
-
-/** The form that a change has. */
-export function changeVersionOf(change: Change): number {
-  if (change.authorship !== undefined && hasNewMembers(change.authorship.actor)) return REASON_CHANGE_VERSION
-  if ('remove' in change) return CHANGE_VERSION
-  const { labels } = 'add' in change ? change.add : change.modify
-  return labels === undefined ? CHANGE_VERSION : LABELS_CHANGE_VERSION
-}
-
-/** The form of a journal that goes on from some records. */
-export function stateVersionOf({ hasLabels }: { readonly hasLabels: boolean }): number {
-  return hasLabels ? LABELS_CHANGE_VERSION : CHANGE_VERSION
-}
 
 /** The changes of one frame, as compact JSON. */
 export function encodeChanges(changes: readonly Change[]): string {
@@ -78,20 +56,13 @@ export function encodeChanges(changes: readonly Change[]): string {
   return `${text}]`
 }
 
-/** Changes as JSON in pieces of about FRAME_PIECE_BYTES, and their newest form. */
-interface EncodedChanges {
-  readonly pieces: readonly Buffer[]
-  readonly version: number
-}
-
 /**
- * As `encodeChanges`, in slices.
+ * As `encodeChanges`, in slices, and in pieces of about FRAME_PIECE_BYTES.
  *
  * @throws {TooManyChangesError} if they are longer than LINE_BYTES_MAX: labels that are kept can make a short import long.
  */
-export function* encodeChangesInSlices(changes: Iterable<Change>): LongWork<EncodedChanges> {
+export function* encodeChangesInSlices(changes: Iterable<Change>): LongWork<readonly Buffer[]> {
   const pieces: Buffer[] = []
-  let version = CHANGE_VERSION
   let text = ''
   let bytes = 0
   let before: Authorship | undefined
@@ -102,7 +73,6 @@ export function* encodeChangesInSlices(changes: Iterable<Change>): LongWork<Enco
     isFirst = false
     text += encoded
     before = change.authorship
-    version = Math.max(version, changeVersionOf(change))
     sliceCharacters += encoded.length
     if (sliceCharacters >= ENCODED_SLICE_CHARACTERS) {
       sliceCharacters = 0
@@ -119,7 +89,7 @@ export function* encodeChangesInSlices(changes: Iterable<Change>): LongWork<Enco
     text = ''
   }
   pieces.push(Buffer.from(`${text}]`))
-  return { pieces, version }
+  return pieces
 }
 
 function encodeChange(change: Change, before: Authorship | undefined): string {

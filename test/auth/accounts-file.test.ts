@@ -3,21 +3,13 @@ import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import {
-  addAccount,
-  changeRights,
-  changeScope,
-  findAccount,
-  noAccounts,
-  scopeOf,
-} from '../../src/auth/accounts.ts'
+import { addAccount, findAccount, noAccounts, scopeOf } from '../../src/auth/accounts.ts'
 import { accountsDocument, accountsForm } from '../../src/auth/accounts-file.ts'
 import { digestSecret } from '../../src/auth/secret.ts'
 import { DamagedFileError } from '../../src/errors.ts'
 import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
 import { realFileSystem } from '../../src/files/file-system.ts'
 import { createJsonDocument } from '../../src/files/json-document.ts'
-import { ADMIN_SCOPE } from '../../src/http/scope.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const one = addAccount(noAccounts, 'user', 'admin', digestSecret('1'))
@@ -42,7 +34,7 @@ describe('accountsDocument', () => {
     const content = { lastGeneration: 1, users: [old], clients: [] }
     await createJsonDocument(
       path,
-      { format: 'connbook accounts', parse: (input) => input },
+      { format: 'connbook accounts', version: 1, parse: (input) => input },
       '',
       realFileSystem,
     ).write(content)
@@ -52,37 +44,18 @@ describe('accountsDocument', () => {
     )
   })
 
-  it('has version 2 while some account is an admin, which an older connbook does not know', async (t) => {
+  it('is written in the newest form, whatever it holds', async (t) => {
     const folder = await temporaryFolder(t)
     const document = accountsDocument(dataPaths(folder))
-    const versionOf = async () => JSON.parse(await readFile(join(folder, dataFiles.accounts), 'utf8')).version
     await document.write(reading)
-    assert.equal(await versionOf(), 1)
-    const administered = changeScope(reading, 'client', 'admin', ADMIN_SCOPE)
-    await document.write(administered)
-    assert.equal(await versionOf(), 2)
-    assert.deepEqual(await document.read(), administered)
-    await document.write(changeScope(administered, 'client', 'admin', 'read'))
-    assert.equal(await versionOf(), 1)
-  })
-
-  it('has version 2 while some account has grants', async (t) => {
-    const folder = await temporaryFolder(t)
-    const document = accountsDocument(dataPaths(folder))
-    const versionOf = async () => JSON.parse(await readFile(join(folder, dataFiles.accounts), 'utf8')).version
-    const limited = changeRights(reading, 'user', 'eve', { grants: ['read?prefix=a', 'write'] })
-    await document.write(limited)
-    assert.equal(await versionOf(), 2)
-    assert.deepEqual(await document.read(), limited)
-    await document.write(changeRights(limited, 'user', 'eve', { grants: null }))
-    assert.equal(await versionOf(), 1)
+    assert.equal(JSON.parse(await readFile(join(folder, dataFiles.accounts), 'utf8')).version, 2)
     assert.deepEqual(await document.read(), reading)
   })
 
   it('refuses a version that it does not know', async (t) => {
     const folder = await temporaryFolder(t)
     const path = join(folder, dataFiles.accounts)
-    const newest = { ...accountsForm, versionOf: () => 3 }
+    const newest = { ...accountsForm, version: 3 }
     await createJsonDocument(path, newest, '', realFileSystem).write(two)
     await assert.rejects(accountsDocument(dataPaths(folder)).read(), /newer connbook: version 3 is unknown/)
   })
@@ -123,7 +96,7 @@ describe('accountsDocument', () => {
       const path = join(folder, dataFiles.accounts)
       await createJsonDocument(
         path,
-        { format: 'connbook accounts', parse: (input) => input },
+        { format: 'connbook accounts', version: 1, parse: (input) => input },
         '',
         realFileSystem,
       ).write(content)

@@ -137,7 +137,7 @@ describe('Revocations', () => {
   it('refuses a line with an unknown member as that of a newer connbook, and changes nothing', async (t) => {
     const { folder, path } = await setUp(t)
     const line = { jti: 'a', exp: 1, account: 'x' }
-    await writeFile(path, encodeJournalStart({ store: 's', after: 0 }, [line]).bytes)
+    await writeFile(path, encodeJournalStart({ store: 's', after: 0, version: 1 }, [line]).bytes)
     const before = await readFile(path)
     await assert.rejects(checkRevocations(folder, true), (error) => {
       assert.match(

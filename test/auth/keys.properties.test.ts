@@ -63,7 +63,7 @@ describe('signing keys', () => {
     await holdLaterFor(t, inputs, async (input) => {
       files.contents.set(
         dataFiles.keys,
-        Buffer.from(JSON.stringify(seal({ format: 'connbook keys' }, input))),
+        Buffer.from(JSON.stringify(seal({ format: 'connbook keys', version: 1 }, input))),
       )
       const isTime = (value: unknown) =>
         value === undefined || (Number.isInteger(value) && Number(value) >= 0 && Number(value) <= lastMoment)

@@ -17,7 +17,7 @@ function writeKeys(folder: DataFolder, content: unknown): Promise<void> {
   const path = folder.file(dataFiles.keys)
   return createJsonDocument(
     path,
-    { format: 'connbook keys', parse: (input) => input },
+    { format: 'connbook keys', version: 1, parse: (input) => input },
     '',
     folder.files,
   ).write(content)

@@ -23,7 +23,8 @@ async function setUp(t: TestContext) {
   return { state, logins, write }
 }
 
-const sealed = (content: unknown) => JSON.stringify(seal({ format: 'connbook sessions' }, content))
+const sealed = (content: unknown) =>
+  JSON.stringify(seal({ format: 'connbook sessions', version: 1 }, content))
 const refused = (about: RegExp) => (error: unknown) =>
   error instanceof LoginsRefusedError && about.test(error.message)
 

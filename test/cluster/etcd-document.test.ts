@@ -15,7 +15,7 @@ import { createMemoryLog } from '../support/memory-log.ts'
 
 type Words = readonly string[]
 const KEY = '/connbook/auth/keys'
-const form = { format: 'connbook keys', parse: (input: unknown) => input as Words }
+const form = { format: 'connbook keys', version: 1, parse: (input: unknown) => input as Words }
 const sealer = new Sealer(Buffer.alloc(32, 1), '/etc/key')
 
 /** etcd with a document that holds `['a']`, and one node. */

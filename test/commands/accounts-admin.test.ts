@@ -96,7 +96,7 @@ describe('a start', () => {
     await first.stop()
     const backup = join(await temporaryFolder(t), 'backup.json')
     assert.equal((await runCommand(['backup', backup, '--data', folder])).code, 0)
-    assert.match(await readFile(backup, 'utf8'), /^\{"format":"connbook backup","version":3,/)
+    assert.match(await readFile(backup, 'utf8'), /^\{"format":"connbook backup","version":4,/)
     const target = join(await temporaryFolder(t), 'new')
     assert.equal((await runCommand(['restore', backup, '--data', target])).code, 0)
     const { url } = await start(t, { folder: target, environment: {} })

@@ -73,13 +73,13 @@ describe('--grant', () => {
     ])
   })
 
-  it('goes into a backup of version 3, and back into a folder', async (t) => {
+  it('goes into a backup, and back into a folder', async (t) => {
     const { run, grantsIn } = await makeFolder(t)
     await run('client', 'set', 'script', '--grant', 'read?prefix=a')
     const other = await temporaryFolder(t)
     const [backup, data] = [join(other, 'backup.json'), join(other, 'data')]
     assert.equal((await run('backup', backup)).code, 0)
-    assert.match(await readFile(backup, 'utf8'), /^\{"format":"connbook backup","version":3,/)
+    assert.match(await readFile(backup, 'utf8'), /^\{"format":"connbook backup","version":4,/)
     assert.equal((await runCommand(['restore', backup, '--data', data])).code, 0)
     const restored = (await accountsDocument(dataPaths(data)).read()) ?? noAccounts
     assert.deepEqual(findAccount(restored, 'client', 'script')?.grants, await grantsIn('client', 'script'))

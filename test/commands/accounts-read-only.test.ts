@@ -233,7 +233,7 @@ describe('--read-only', () => {
     assert.deepEqual(await tryOut(service.url, await getToken(service.url, client)), mayWrite)
   })
 
-  it('adds no member to a backup without read-only accounts and admins, which is as from an older connbook', async (t) => {
+  it('adds no member to a backup without read-only accounts and admins', async (t) => {
     const folder = await temporaryFolder(t)
     const service = await start(t, { folder })
     const ask = createClient(service.url, { Cookie: await service.cookie() })
@@ -244,7 +244,7 @@ describe('--read-only', () => {
     const backup = join(await temporaryFolder(t), 'backup.json')
     assert.equal((await runCommand(['backup', backup, '--data', folder])).code, 0)
     for (const path of [backup, join(folder, dataFiles.accounts)])
-      assert.match(await readFile(path, 'utf8'), /^(?!.*(?:scope|read)).*"version": ?1,/s)
+      assert.doesNotMatch(await readFile(path, 'utf8'), /scope|read/)
     assert.equal((await runCommand(['restore', backup, '--data', folder])).code, 0)
     const restored = await start(t, { folder })
     assert.deepEqual(await tryOut(restored.url, await logIn(restored.url, admin)), mayWrite)

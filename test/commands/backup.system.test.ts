@@ -34,7 +34,10 @@ async function writeAccountsWithLongName(path: string, bytes: number): Promise<v
   const checksum = crc32(tail, crc32(name, crc32(head)))
     .toString(16)
     .padStart(8, '0')
-  const [start = '', end = ''] = around({ ...seal({ format: 'connbook accounts' }, content), checksum })
+  const [start = '', end = ''] = around({
+    ...seal({ format: 'connbook accounts', version: 1 }, content),
+    checksum,
+  })
   await writeFile(path, [start, name, end])
 }
 

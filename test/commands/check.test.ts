@@ -10,6 +10,7 @@ import { dataFiles } from '../../src/files/data-folder.ts'
 import { realFileSystem } from '../../src/files/file-system.ts'
 import { encodeFrame } from '../../src/journal/frame.ts'
 import { createJournalFile } from '../../src/journal/journal-file.ts'
+import { CHANGE_VERSION } from '../../src/store/change.ts'
 import { runCommand } from '../support/command.ts'
 import { type FolderImage, writeImage } from '../support/folder-image.ts'
 import { prepareFolders } from '../support/prepared-folder.ts'
@@ -112,7 +113,11 @@ describe('connbook check', () => {
   it('reports a first start that did not finish', async (t) => {
     const folder = await copyOf(used, t)
     for (const name of Object.values(dataFiles)) await rm(join(folder, name), { force: true })
-    await createJournalFile(join(folder, dataFiles.journal), { store: 's', after: 0 }, realFileSystem)
+    await createJournalFile(
+      join(folder, dataFiles.journal),
+      { store: 's', after: 0, version: CHANGE_VERSION },
+      realFileSystem,
+    )
     const { code, stdout } = await check(folder)
     assert.equal(code, 0)
     assert.match(said(stdout)['accounts.json'] ?? '', /^not yet there: a first start did not come to its end/)

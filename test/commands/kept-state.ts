@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Accounts } from '../../src/auth/accounts.ts'
 import { accountsDocument } from '../../src/auth/accounts-file.ts'
 import { readKeys } from '../../src/auth/keys.ts'
-import { readRevocations } from '../../src/auth/revocations-file.ts'
+import { REVOCATIONS_VERSION, readRevocations } from '../../src/auth/revocations-file.ts'
 import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../../src/files/file-system.ts'
 import { openJournalFile } from '../../src/journal/journal-file.ts'
@@ -81,7 +81,12 @@ export async function stateIn(path: string, files?: FileSystem): Promise<KeptSta
   const { index } = await readStore(folder, true)
   const accounts = (await accountsDocument(folder).read()) ?? assert.fail('no accounts')
   assert.equal((await readKeys(folder, true)).length, 1)
-  const revocations = await openJournalFile(folder.file(dataFiles.revocations), folder.files, 'r')
+  const revocations = await openJournalFile(
+    folder.file(dataFiles.revocations),
+    folder.files,
+    REVOCATIONS_VERSION,
+    'r',
+  )
   assert.ok(revocations !== undefined, 'no revocations')
   try {
     await readRevocations(revocations, folder)

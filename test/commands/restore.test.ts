@@ -242,11 +242,11 @@ describe('connbook restore', () => {
       /the first line is not a connbook backup header at byte 0; use another backup/,
     ],
     'is of a later version': [
-      reseal(backupText.replace('"version":3', '"version":5')),
+      reseal(backupText.replace('"version":4', '"version":5')),
       /version 5 is unknown to this program, which reads 4, at byte 0; use the connbook that wrote it, or a newer one/,
     ],
     'claims a later version because of damage': [
-      backupText.replace('"version":3', '"version":5'),
+      backupText.replace('"version":4', '"version":5'),
       /the checksum differs at byte \d+; use another backup/,
     ],
     'has an unknown member': [

@@ -13,7 +13,7 @@ describe('a small JSON file', () => {
   const files = createMemoryFiles()
   const document = createJsonDocument(
     '/data/accounts.json',
-    { format: 'connbook accounts', parse: (input) => input },
+    { format: 'connbook accounts', version: 1, parse: (input) => input },
     'no advice',
     files,
   )
@@ -32,7 +32,7 @@ describe('a small JSON file', () => {
       { noNullPrototype: true },
     )
     await holdLaterFor(t, fc.tuple(contents, anyByteEdit), async ([content, edit]) => {
-      const text = `${JSON.stringify(seal({ format: 'connbook accounts' }, content), null, 2)}\n`
+      const text = `${JSON.stringify(seal({ format: 'connbook accounts', version: 1 }, content), null, 2)}\n`
       files.contents.set('accounts.json', applyByteEdit(Buffer.from(text), edit))
       try {
         assert.deepEqual(await document.read(), content)

@@ -21,7 +21,7 @@ async function documentFile(t: TestContext, parse = anything) {
   return {
     path,
     files,
-    document: createJsonDocument(path, { format: 'connbook keys', parse }, 'mend it', files),
+    document: createJsonDocument(path, { format: 'connbook keys', version: 1, parse }, 'mend it', files),
   }
 }
 
@@ -45,7 +45,7 @@ describe('a JSON document', () => {
     const files = createMemoryFiles()
     const document = createJsonDocument(
       '/keys.json',
-      { format: 'connbook keys', parse: anything },
+      { format: 'connbook keys', version: 1, parse: anything },
       'mend it',
       files,
     )

@@ -37,7 +37,7 @@ describe('a torn tail', () => {
     const { path, write } = await journalFile(t)
     await write(before, last.subarray(0, 9))
     const log = createMemoryLog()
-    const journal = (await openJournalFile(path, realFileSystem)) ?? assert.fail('it is missing')
+    const journal = (await openJournalFile(path, realFileSystem, 1)) ?? assert.fail('it is missing')
     await journal.cut(await journal.read(() => {}), log)
     await journal.close()
     assert.deepEqual(log.events, ['torn_tail_set_aside'])
@@ -47,22 +47,22 @@ describe('a torn tail', () => {
 
 describe('a journal file', () => {
   it('of another store is refused', () => {
-    const found = { store: 'another store', after: 0 }
+    const found = { store: 'another store', after: 0, version: 1 }
     assert.throws(() => checkStore('/data/journal.jsonl', found, 'this store'), DamagedFileError)
     checkStore('/data/journal.jsonl', found, 'another store')
   })
 
   it('that is absent is undefined, not an error', async (t) => {
     const { path } = await journalFile(t)
-    assert.equal(await openJournalFile(path, realFileSystem), undefined)
+    assert.equal(await openJournalFile(path, realFileSystem, 1), undefined)
   })
 
   it('that is new is empty, and replaces any existing file', async (t) => {
     const { path, write, replay } = await journalFile(t)
     await write(before, last)
-    await createJournalFile(path, { store: 'new store', after: 7 }, realFileSystem)
+    await createJournalFile(path, { store: 'new store', after: 7, version: 1 }, realFileSystem)
     assert.deepEqual(await replay(), [])
-    const journal = (await openJournalFile(path, realFileSystem, 'r')) ?? assert.fail('it is missing')
+    const journal = (await openJournalFile(path, realFileSystem, 1, 'r')) ?? assert.fail('it is missing')
     t.after(() => journal.close())
     assert.deepEqual(journal.header, { store: 'new store', after: 7, version: 1 })
   })
@@ -70,11 +70,11 @@ describe('a journal file', () => {
   it('begins with changes in frames of bounded length, with consecutive revisions', async (t) => {
     const { path } = await journalFile(t)
     const changes = Array.from({ length: 2 * FRAME_CHANGES_MAX + 1 }, (_, i) => i)
-    const start = encodeJournalStart({ store: 's', after: 5 }, changes)
+    const start = encodeJournalStart({ store: 's', after: 5, version: 1 }, changes)
     assert.equal(start.bytes.toString().split('\n').length - 1, 1 + 3)
     assert.equal(start.revision, 5 + changes.length)
     await writeFile(path, start.bytes)
-    const journal = (await openJournalFile(path, realFileSystem)) ?? assert.fail('it is missing')
+    const journal = (await openJournalFile(path, realFileSystem, 1)) ?? assert.fail('it is missing')
     t.after(() => journal.close())
     const found: [unknown, number][] = []
     const { crc, size, revision } = await journal.read((change, at) => found.push([change, at]))
@@ -89,7 +89,7 @@ describe('a journal file', () => {
     const { path, write } = await journalFile(t)
     await write(before, last)
     const files = createFailingFiles()
-    const journal = (await openJournalFile(path, files)) ?? assert.fail('it is missing')
+    const journal = (await openJournalFile(path, files, 1)) ?? assert.fail('it is missing')
     t.after(() => journal.close())
     const end = await journal.read(() => {})
     files.calls.length = 0
@@ -102,7 +102,7 @@ describe('a journal file', () => {
     const { path, write } = await journalFile(t)
     await write(before, last.subarray(0, 9))
     const files = createFailingFiles()
-    const journal = (await openJournalFile(path, files)) ?? assert.fail('it is missing')
+    const journal = (await openJournalFile(path, files, 1)) ?? assert.fail('it is missing')
     t.after(() => journal.close())
     const end = await journal.read(() => {})
     files.calls.length = 0
@@ -122,7 +122,7 @@ describe('a journal file', () => {
   })
 })
 
-const header = { store: 's', after: 4 }
+const header = { store: 's', after: 4, version: 1 }
 const OLD = 'journal.old.jsonl'
 
 /** A journal that the next one replaces. */

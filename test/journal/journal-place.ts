@@ -23,7 +23,7 @@ export async function journalFile(t: TestContext) {
     write: (...parts: Uint8Array[]) => writeFile(path, parts),
     tornFiles: async () => (await readdir(folder)).filter((entry) => entry.startsWith('journal.torn-')),
     async replay() {
-      const journal = await openJournalFile(path, realFileSystem)
+      const journal = await openJournalFile(path, realFileSystem, 1)
       const found: unknown[] = []
       try {
         const end = await journal?.read((change) => found.push(change))
@@ -38,7 +38,7 @@ export async function journalFile(t: TestContext) {
 
 /** The bytes of a journal's header line, and of a frame for each batch of changes. */
 export function encodeJournal(store: string, changes: readonly (readonly string[])[]) {
-  const start = encodeJournalStart({ store, after: 0 }, [])
+  const start = encodeJournalStart({ store, after: 0, version: 1 }, [])
   let { crc, revision } = start
   const frames = changes.map((batch) => {
     const frame = encodeFrame(crc, revision + 1, JSON.stringify(batch))

@@ -33,7 +33,7 @@ interface Found {
 async function replay(content: Buffer, sizes?: readonly number[]): Promise<Found | DamagedFileError> {
   const changes: unknown[] = []
   try {
-    const header = await readJournalHeader('journal', memoryFile(content, sizes))
+    const header = await readJournalHeader('journal', memoryFile(content, sizes), 1)
     assert.deepEqual(header, { store: STORE, after: 0, version: 1 })
     const end = await readJournal('journal', memoryFile(content, sizes), header, (change, revision) => {
       changes.push(change)

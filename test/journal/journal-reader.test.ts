@@ -32,7 +32,7 @@ function* bitFlips(bytes: Buffer): Generator<{ bit: number; flipped: Buffer }> {
 async function readFromMemory(...parts: Buffer[]): Promise<unknown[]> {
   const files = createMemoryFiles()
   files.contents.set('journal.jsonl', Buffer.concat(parts))
-  const journal = (await openJournalFile('/journal.jsonl', files, 'r')) ?? assert.fail('it is not there')
+  const journal = (await openJournalFile('/journal.jsonl', files, 1, 'r')) ?? assert.fail('it is not there')
   const found: unknown[] = []
   await journal.read((change) => found.push(change))
   return found
@@ -73,7 +73,7 @@ describe('a journal of a newer connbook', () => {
     const { path, write, tornFiles } = await journalFile(t)
     await write(newer.header, ...newer.frames)
     const bytes = await readFile(path)
-    const journal = (await openJournalFile(path, realFileSystem)) ?? assert.fail('it is not there')
+    const journal = (await openJournalFile(path, realFileSystem, 1)) ?? assert.fail('it is not there')
     t.after(() => journal.close())
     const refuse = (change: unknown) => {
       if (change === 'b') throw new NewerFormError('the change "b"')
@@ -155,7 +155,7 @@ describe('a damaged journal', () => {
   it('stops the start when a change in a valid frame is refused', async (t) => {
     const { path, write } = await journalFile(t)
     await write(before, last)
-    const journal = await openJournalFile(path, realFileSystem)
+    const journal = await openJournalFile(path, realFileSystem, 1)
     const refuse = (change: unknown) => {
       if (change === 'c') throw new Error('no')
     }

@@ -7,7 +7,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { StorageFullError, TooManyChangesError } from '../../src/errors.ts'
 import { Journal } from '../../src/journal/journal.ts'
 import { createJournalFile, openJournalFile } from '../../src/journal/journal-file.ts'
-import { FIRST_VERSION } from '../../src/journal/journal-reader.ts'
 import { FRAME_CHANGES_MAX, LINE_BYTES_MAX } from '../../src/limits.ts'
 import { until } from '../support/eventually.ts'
 import { createFailingFiles, type FailingFiles, failOn } from '../support/failing-files.ts'
@@ -15,7 +14,7 @@ import { createMemoryLog } from '../support/memory-log.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 async function read(path: string, files: FailingFiles) {
-  const file = await openJournalFile(path, files)
+  const file = await openJournalFile(path, files, 1)
   assert.ok(file)
   const changes: unknown[] = []
   const end = await file.read((change) => changes.push(change))
@@ -27,12 +26,12 @@ async function read(path: string, files: FailingFiles) {
 async function openJournal(t: TestContext) {
   const path = join(await temporaryFolder(t), 'journal.jsonl')
   const files = createFailingFiles()
-  await createJournalFile(path, { store: 's', after: 0 }, files)
+  await createJournalFile(path, { store: 's', after: 0, version: 1 }, files)
   const { position } = await read(path, files)
   const applied: string[] = []
   let applyMs = 0
   const owner = {
-    version: FIRST_VERSION,
+    version: 1,
     encode: (changes: readonly string[]) => JSON.stringify(changes),
     renew: (begin: () => Promise<void>) => begin(),
     apply(change: string, revision: number) {
@@ -138,7 +137,7 @@ describe('a journal', () => {
     const answered: string[] = []
     const large = {
       count: 3,
-      version: FIRST_VERSION,
+      version: 1,
       json: ['["a",', '"b",', '"c"]'].map((text) => Buffer.from(text)),
       async apply(firstRevision: number) {
         begun.resolve()
@@ -170,7 +169,7 @@ describe('a journal', () => {
       if (operation === 'write' && ++written === 3) throw Object.assign(new Error('full'), { code: 'ENOSPC' })
     }
     const json = ['["a",', '"b"]'].map((text) => Buffer.from(text))
-    const large = { count: 2, version: FIRST_VERSION, json, apply: async () => assert.fail('it was applied') }
+    const large = { count: 2, json, apply: async () => assert.fail('it was applied') }
     await assert.rejects(journal.appendLarge(large), StorageFullError)
     await journal.append('behind')
     assert.deepEqual(await stored(), ['before', 'behind'])
@@ -180,7 +179,7 @@ describe('a journal', () => {
   it('refuses a large change that could not be read back', async (t) => {
     const { journal } = await openJournal(t)
     const json = [Buffer.alloc(LINE_BYTES_MAX)]
-    const large = { count: 1, version: FIRST_VERSION, json, apply: async () => {} }
+    const large = { count: 1, json, apply: async () => {} }
     assert.throws(() => void journal.appendLarge(large), TooManyChangesError)
   })
 

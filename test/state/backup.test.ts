@@ -25,8 +25,8 @@ describe('takeBackup', () => {
     const { createdAt, store, revision, records, ...taken } = await takeBackup(
       dataPaths(await smallFolder(t)),
     )
-    const { lastId, count, hasLabels, accounts } = smallBackup
-    assert.deepEqual(taken, { lastId, count, hasLabels, accounts })
+    const { lastId, count, accounts } = smallBackup
+    assert.deepEqual(taken, { lastId, count, accounts })
     assert.deepEqual([...records], smallBackup.records)
     const created = Date.parse(createdAt)
     assert.ok(created >= begun && created <= Date.now(), createdAt)

@@ -15,7 +15,6 @@ export const smallBackup: Backup & { readonly records: readonly Configuration[] 
   revision: 9,
   lastId: 7,
   count: 2,
-  hasLabels: true,
   createdAt: '2026-01-02T03:04:05.678Z',
   accounts: addAccount(user, 'client', 'script', digestSecret('2'), 'read'),
   records: [

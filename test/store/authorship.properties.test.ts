@@ -4,14 +4,7 @@ import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { NewerFormError } from '../../src/errors.ts'
 import { type Actor, type Authorship, importModes } from '../../src/store/authorship.ts'
-import {
-  CHANGE_VERSION,
-  type Change,
-  ChangeReader,
-  changeVersionOf,
-  encodeChanges,
-  REASON_CHANGE_VERSION,
-} from '../../src/store/change.ts'
+import { type Change, ChangeReader, encodeChanges } from '../../src/store/change.ts'
 import { holdFor } from '../support/properties/hold-property.ts'
 import { anyText } from '../support/properties/texts.ts'
 
@@ -84,14 +77,6 @@ describe('the authorship of changes', () => {
       text,
       '[{"remove":"0","actor":{"address":"a","kind":"user","by":"u"},"request":"r","time":"t"},{"remove":"1"},{"remove":"2","request":"s"}]',
     )
-  })
-
-  it('has a newer form with a reason or a claim, so that an older connbook refuses it', () => {
-    const command = { command: 'set', by: 'root' }
-    const formOf = (one: Actor) => changeVersionOf({ remove: 'a', authorship: { actor: one, time: 't' } })
-    assert.equal(formOf(command), CHANGE_VERSION)
-    assert.equal(formOf({ ...command, via: { claimed: 'alice' } }), REASON_CHANGE_VERSION)
-    assert.equal(formOf({ address: 'a', requestId: 'r', reason: 'why' }), REASON_CHANGE_VERSION)
   })
 
   it('that is incomplete or of another type is refused', () => {

@@ -112,7 +112,7 @@ function planOf(body: Buffer): Made {
   const { drafts } = reader.end()
   const plan = planImport(drafts, 'merge', { records: [], find: () => undefined, lastId: 0 })
   const changes = runAtOnce(signedChangesOf(plan, someone, {}))
-  const { pieces } = runAtOnce(encodeChangesInSlices(changes))
+  const pieces = runAtOnce(encodeChangesInSlices(changes))
   const replaced = runAtOnce(index.applyTogether(changes, 1))
   assert.deepEqual([index.count, drafts.length, plan.added.length, replaced.length], [ROWS, ROWS, ROWS, ROWS])
   const counted = drafts.reduce((sum, draft) => sum + importRowMemory(draft), 0)

@@ -10,6 +10,7 @@ import { openRevocations } from '../../src/auth/folder-revocations.ts'
 import { writeInitialCredentials } from '../../src/auth/initial-credentials.ts'
 import { prepareKeys } from '../../src/auth/key-rotation.ts'
 import { createKey, keysForm } from '../../src/auth/keys.ts'
+import { REVOCATIONS_VERSION } from '../../src/auth/revocations-file.ts'
 import { dataFiles, dataPaths, openDataFolder } from '../../src/files/data-folder.ts'
 import { seal } from '../../src/files/json-document.ts'
 import { ADMIN_SCOPE } from '../../src/http/scope.ts'
@@ -50,7 +51,9 @@ export async function startedFolder(t: Lifetime, user: Account, client: Account)
   const own: Record<string, Uint8Array | string> = {
     [dataFiles.keys]: `${JSON.stringify(seal(keysForm, [key]), null, 2)}\n`,
     [dataFiles.journal]: encodeJournalStart({ ...store(), version: CHANGE_VERSION }, []).bytes,
-    [dataFiles.revocations]: encodeJournalStart(store(), [{ passed: now }]).bytes,
+    [dataFiles.revocations]: encodeJournalStart({ ...store(), version: REVOCATIONS_VERSION }, [
+      { passed: now },
+    ]).bytes,
   }
   for (const [name, bytes] of image) writeFileSync(join(path, name), own[name] ?? bytes)
   return path

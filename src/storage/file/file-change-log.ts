@@ -6,13 +6,7 @@ import type { JournalOwner } from '../../journal/journal-owner.ts'
 import type { Log } from '../../log.ts'
 import { counter, type Family, gauge } from '../../metrics/family.ts'
 import type { Scheduler } from '../../scheduler.ts'
-import {
-  type Change,
-  changeVersionOf,
-  encodeChanges,
-  encodeChangesInSlices,
-  stateVersionOf,
-} from '../../store/change.ts'
+import { CHANGE_VERSION, type Change, encodeChanges, encodeChangesInSlices } from '../../store/change.ts'
 import type { ChangeLog, CheckChange } from '../../store/change-log.ts'
 import type { Records } from '../../store/records.ts'
 import { CHANGES } from '../../store/slices.ts'
@@ -79,13 +73,12 @@ export class FileChangeLog implements ChangeLog {
   }
 
   async appendInSlices(changes: readonly Change[], check?: CheckChange): Promise<void> {
-    const encoded = await this.#parts.scheduler.run(CHANGES, encodeChangesInSlices(changes))
-    const { pieces: json, version } = encoded
+    const json = await this.#parts.scheduler.run(CHANGES, encodeChangesInSlices(changes))
     const apply = async (firstRevision: number) => {
       await this.#records.applyTogether(changes, firstRevision)
       this.#compactIfDue()
     }
-    return this.#journal.appendLarge({ count: changes.length, version, json, apply }, check)
+    return this.#journal.appendLarge({ count: changes.length, json, apply }, check)
   }
 
   async close(): Promise<void> {
@@ -96,10 +89,7 @@ export class FileChangeLog implements ChangeLog {
   #owner(): JournalOwner<Change> {
     const records = this.#records
     return {
-      get version() {
-        return stateVersionOf(records.index)
-      },
-      versionOf: changeVersionOf,
+      version: CHANGE_VERSION,
       beforeFrame: this.#parts.beforeFrame,
       encode: encodeChanges,
       apply: (change, revision) => {
@@ -135,7 +125,7 @@ export class FileChangeLog implements ChangeLog {
     await this.#dropOldJournal()
   }
 
-  /** The journal has an older form. It is kept until a snapshot has its changes, as in a compaction. */
+  /** An older connbook made the journal. It is kept until a snapshot has its changes, as in a compaction. */
   async #renew(begin: (keepAs: string) => Promise<void>) {
     await this.#compaction
     if (this.#hasOldJournal) await this.#compact()
@@ -160,9 +150,9 @@ export class FileChangeLog implements ChangeLog {
     const { store } = this
     const { index } = this.#records
     const beganMs = performance.now()
-    const { revision, lastId, count, hasLabels } = index
+    const { revision, lastId, count } = index
     const path = folder.file(dataFiles.snapshot)
-    const header = { store, revision, lastId, count, hasLabels }
+    const header = { store, revision, lastId, count }
     const bytes = await writeSnapshot(path, header, index.freeze(), folder.files, () => trail?.sync())
     this.#snapshotDueBytes = Math.max(snapshotBytesMin, bytes)
     this.#snapshots.written += 1

@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { type DataPaths, dataFiles } from '../../files/data-folder.ts'
 import { openJournalFile } from '../../journal/journal-file.ts'
-import { CHANGE_VERSION_MAX, ChangeReader } from '../../store/change.ts'
+import { CHANGE_VERSION, ChangeReader } from '../../store/change.ts'
 import { counted } from '../../text.ts'
 import type { Listed } from '../change-trail.ts'
 import { asDamage, describeTail, examine, type Finding } from '../finding.ts'
@@ -55,7 +55,7 @@ function describeJournal({ file, end }: ReadJournal): string {
 async function examineAlone(folder: DataPaths, damaged: string): Promise<Finding[]> {
   const readAlone = (name: typeof dataFiles.journal | typeof dataFiles.journalOld) =>
     examine(name, async () => {
-      const file = await openJournalFile(folder.file(name), folder.files, 'r', CHANGE_VERSION_MAX)
+      const file = await openJournalFile(folder.file(name), folder.files, CHANGE_VERSION, 'r')
       const reader = new ChangeReader()
       return file && wordsFor(file, () => file.read((change) => reader.read(change)))
     })

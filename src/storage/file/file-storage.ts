@@ -6,7 +6,7 @@ import { createJournalFile, openJournalFile } from '../../journal/journal-file.t
 import { UNLISTED_AT_ONCE_MAX } from '../../limits.ts'
 import type { Log } from '../../log.ts'
 import { Scheduler } from '../../scheduler.ts'
-import { CHANGE_VERSION_MAX, stateVersionOf } from '../../store/change.ts'
+import { CHANGE_VERSION } from '../../store/change.ts'
 import type { Configuration } from '../../store/configuration.ts'
 import type { ConfigurationIndex } from '../../store/configuration-index.ts'
 import { ConfigurationStore } from '../../store/configuration-store.ts'
@@ -41,11 +41,11 @@ export interface FirstRecords extends Omit<StateHeader, 'store'> {
  * @returns The id.
  */
 export async function createStore(folder: DataPaths, first: FirstRecords): Promise<string> {
-  const { records, revision, lastId, count, hasLabels } = first
+  const { records, revision, lastId, count } = first
   const store = createStoreId()
-  const header = { store, revision, lastId, count, hasLabels }
+  const header = { store, revision, lastId, count }
   await writeSnapshot(folder.file(dataFiles.snapshot), header, records, folder.files)
-  const start = { store, after: revision, version: stateVersionOf({ hasLabels }) }
+  const start = { store, after: revision, version: CHANGE_VERSION }
   await createJournalFile(folder.file(dataFiles.journal), start, folder.files)
   return store
 }
@@ -127,9 +127,9 @@ async function listAll(trail: ChangeTrail, store: string, changes: readonly Dura
 
 async function createJournal(folder: DataPaths, store: string, index: ConfigurationIndex) {
   const path = folder.file(dataFiles.journal)
-  const start = { store, after: index.revision, version: stateVersionOf(index) }
+  const start = { store, after: index.revision, version: CHANGE_VERSION }
   await createJournalFile(path, start, folder.files)
-  const file = await openJournalFile(path, folder.files, 'r+', CHANGE_VERSION_MAX)
+  const file = await openJournalFile(path, folder.files, CHANGE_VERSION)
   if (file === undefined) throw new DamagedFileError(path, 0, 'the file vanished', 'start again')
   return { file, end: await file.read(() => {}) }
 }

@@ -9,9 +9,9 @@ import {
 import type { FileSystem, OpenFile } from '../../files/file-system.ts'
 import { forEachLine } from '../../files/lines.ts'
 import { type Frame, parseFrame } from '../../journal/frame.ts'
-import { type JournalHeader, readJournalHeader } from '../../journal/journal-reader.ts'
+import { type JournalStart, readJournalHeader } from '../../journal/journal-reader.ts'
 import { isObject, parseJson } from '../../json.ts'
-import { CHANGE_VERSION_MAX, type Change, ChangeReader } from '../../store/change.ts'
+import { CHANGE_VERSION, type Change, ChangeReader } from '../../store/change.ts'
 
 /** Above it, a number is damage; leaves room for the next ids and revisions. */
 const STORED_NUMBER_MAX = 10 ** 15
@@ -28,7 +28,7 @@ export interface SalvagedFrame {
 /** What can be read of a journal. */
 export interface SalvagedJournal {
   /** Undefined when it is lost. */
-  readonly header: JournalHeader | undefined
+  readonly header: JournalStart | undefined
   /** In the order of the file. */
   readonly frames: readonly SalvagedFrame[]
   /** The highest that any line names, also a damaged one. */
@@ -42,7 +42,7 @@ export interface SalvagedJournal {
  * @throws {DamagedFileError} if a newer connbook wrote it.
  */
 export async function salvageJournal(path: string, files: FileSystem): Promise<SalvagedJournal | undefined> {
-  let header: JournalHeader | undefined
+  let header: JournalStart | undefined
   const frames: SalvagedFrame[] = []
   let highestId = 0
   const isThere = await readTolerantly(path, files, async (file) => {
@@ -63,9 +63,9 @@ export async function salvageJournal(path: string, files: FileSystem): Promise<S
   return isThere ? { header, frames: frames.filter(isInOrder), highestId } : undefined
 }
 
-async function findHeader(path: string, file: OpenFile): Promise<JournalHeader | undefined> {
+async function findHeader(path: string, file: OpenFile): Promise<JournalStart | undefined> {
   try {
-    return await readJournalHeader(path, file, CHANGE_VERSION_MAX)
+    return await readJournalHeader(path, file, CHANGE_VERSION)
   } catch (error) {
     if (error instanceof DamagedFileError && !(error.cause instanceof NewerFormError)) return undefined
     throw error

@@ -3,7 +3,6 @@ import type { FileSystem } from '../../files/file-system.ts'
 import { isNewerVersion, isObject, parseJson } from '../../json.ts'
 import { parseStoredRecord } from '../../store/change.ts'
 import type { Configuration } from '../../store/configuration.ts'
-import { LABELS_VERSION } from '../record-document.ts'
 import { forEachReadableLine, highestIdIn, isPlausible, readTolerantly } from './salvaged-journal.ts'
 import { openSnapshot, snapshotKind } from './snapshot.ts'
 
@@ -59,8 +58,11 @@ export async function salvageSnapshot(
 function parseHeader(line: Buffer, path: string): Partial<Header> {
   const members = parseJson(`${line.toString('utf8')}]}`)
   if (!isObject(members) || members.format !== snapshotKind.format) return {}
-  if (isNewerVersion(members.version, LABELS_VERSION)) {
-    const newer = new NewerFormError(`${snapshotKind.format} version ${members.version}`, LABELS_VERSION)
+  if (isNewerVersion(members.version, snapshotKind.version)) {
+    const newer = new NewerFormError(
+      `${snapshotKind.format} version ${members.version}`,
+      snapshotKind.version,
+    )
     throw inFile(path, 0, newer, RESTORE_ADVICE)
   }
   const { store, revision, lastId, count } = members

@@ -16,7 +16,7 @@ const SNAPSHOT_SYNC_BYTES = 8 * 1024 * 1024
 
 export const snapshotKind = {
   format: 'connbook snapshot',
-  version: 1,
+  version: 2,
   members: [],
   advice: RESTORE_ADVICE,
 }

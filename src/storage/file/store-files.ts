@@ -3,7 +3,7 @@ import { type DataPaths, dataFiles } from '../../files/data-folder.ts'
 import type { OpenFile } from '../../files/file-system.ts'
 import { checkStore, type JournalFile, openJournalFile } from '../../journal/journal-file.ts'
 import type { JournalEnd } from '../../journal/journal-reader.ts'
-import { CHANGE_VERSION_MAX, type Change, ChangeReader } from '../../store/change.ts'
+import { CHANGE_VERSION, type Change, ChangeReader } from '../../store/change.ts'
 import type { Configuration } from '../../store/configuration.ts'
 import { ConfigurationIndex } from '../../store/configuration-index.ts'
 import type { Listed, ListedChanges } from '../change-trail.ts'
@@ -69,7 +69,7 @@ export async function openStoreFiles(folder: DataPaths, flags: 'r' | 'r+'): Prom
   return { snapshot, oldJournal, journal, close: () => kept.disposeAsync() }
 
   function openJournal(name: typeof dataFiles.journal | typeof dataFiles.journalOld) {
-    return openJournalFile(folder.file(name), folder.files, flags, CHANGE_VERSION_MAX)
+    return openJournalFile(folder.file(name), folder.files, CHANGE_VERSION, flags)
   }
 }
 

@@ -11,6 +11,7 @@ import { realFileSystem } from '../../../src/files/file-system.ts'
 import { encodeJournalStart } from '../../../src/journal/journal-file.ts'
 import { readBackup } from '../../../src/state/backup-document.ts'
 import { openConfigurationStore } from '../../../src/storage/file/file-storage.ts'
+import { CHANGE_VERSION } from '../../../src/store/change.ts'
 import { Configuration } from '../../../src/store/configuration.ts'
 import {
   type KeptState,
@@ -48,7 +49,7 @@ const COUNTERS = 5
 const long = '\u{1f5c4}'.repeat(250)
 /** A journal larger than its snapshot, so that a server that opens it starts a compaction. */
 const grownJournal = encodeJournalStart(
-  { store: 's', after: 0 },
+  { store: 's', after: 0, version: CHANGE_VERSION },
   Array.from({ length: 2200 }, (_, i) => ({
     add: new Configuration(i + 1, draft(`filled ${i} ${long}`, { username: long })),
   })),

@@ -9,6 +9,7 @@ import { systemCode } from '../../../src/errors.ts'
 import { dataFiles } from '../../../src/files/data-folder.ts'
 import { encodeJournalStart } from '../../../src/journal/journal-file.ts'
 import { SNAPSHOT_JOURNAL_BYTES_MIN } from '../../../src/storage/file/file-storage.ts'
+import { CHANGE_VERSION } from '../../../src/store/change.ts'
 import { Configuration } from '../../../src/store/configuration.ts'
 import { getToken, logIn } from '../../support/api.ts'
 import { missing } from '../../support/debian.ts'
@@ -292,7 +293,7 @@ async function placeLongJournal(disk: SmallDisk): Promise<string[]> {
     return new Configuration(i + 1, draft(`${i} ${LONG}`, { username: LONG }))
   })
   const changes = records.map((record) => ({ add: record }))
-  const { bytes } = encodeJournalStart({ store: 'long', after: 0 }, changes)
+  const { bytes } = encodeJournalStart({ store: 'long', after: 0, version: CHANGE_VERSION }, changes)
   assert.ok(bytes.length > SNAPSHOT_JOURNAL_BYTES_MIN)
   await writeFile(join(disk.outside, dataFiles.journal), bytes)
   return records.map(({ name }) => name)

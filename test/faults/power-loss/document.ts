@@ -72,7 +72,12 @@ export const documentSubject: Subject<DocumentRequest, DocumentState> = {
 
 function openDocument(files: FileSystem) {
   const path = lifeFolder.file(dataFiles.accounts)
-  return createJsonDocument(path, { format: 'connbook accounts', parse: String }, 'no advice', files)
+  return createJsonDocument(
+    path,
+    { format: 'connbook accounts', version: 1, parse: String },
+    'no advice',
+    files,
+  )
 }
 
 function brief(content: string | undefined): string {

@@ -5,6 +5,7 @@ import { auditFiles, dataFiles } from '../../../src/files/data-folder.ts'
 import { encodeJournalStart } from '../../../src/journal/journal-file.ts'
 import { USERNAME_CHARACTERS_MAX } from '../../../src/limits.ts'
 import { SNAPSHOT_JOURNAL_BYTES_MIN } from '../../../src/storage/file/file-storage.ts'
+import { CHANGE_VERSION } from '../../../src/store/change.ts'
 import { Configuration } from '../../../src/store/configuration.ts'
 import { getToken, logIn } from '../../support/api.ts'
 import { createClient, type Headers } from '../../support/http-client.ts'
@@ -70,7 +71,7 @@ export async function growJournal(t: Lifetime, used: UsedFolder): Promise<UsedFo
       const fields = { username: FILLER.repeat(charactersOf(i)) }
       return { add: new Configuration(i + 1, draft(`z${i} ${LONG}`, fields)) }
     })
-    return encodeJournalStart({ store, after: 0 }, changes).bytes
+    return encodeJournalStart({ store, after: 0, version: CHANGE_VERSION }, changes).bytes
   }
   const missing = SNAPSHOT_JOURNAL_BYTES_MIN - ROOM_BYTES - encode(() => 1).length
   const more = Math.floor(missing / FILLER_BYTES)

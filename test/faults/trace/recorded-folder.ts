@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { encodeJournalStart } from '../../../src/journal/journal-file.ts'
 import { SNAPSHOT_JOURNAL_BYTES_MIN } from '../../../src/storage/file/file-storage.ts'
-import { encodeChanges } from '../../../src/store/change.ts'
+import { CHANGE_VERSION, encodeChanges } from '../../../src/store/change.ts'
 import { Configuration } from '../../../src/store/configuration.ts'
 import type { ShownRecord } from '../../support/http-client.ts'
 import { makeInitialFolder } from '../../support/started-folder.ts'
@@ -43,7 +43,7 @@ export async function grownFolder(t: TestContext): Promise<RecordedFolder> {
   const { root, data } = await usedFolder(t)
   const changes = longChanges(SNAPSHOT_JOURNAL_BYTES_MIN - ROOM_BYTES)
   const records = changes.map(({ add }) => add)
-  const journal = encodeJournalStart({ store: 'recorded', after: 0 }, changes)
+  const journal = encodeJournalStart({ store: 'recorded', after: 0, version: CHANGE_VERSION }, changes)
   await writeFile(join(data, 'journal.jsonl'), journal.bytes)
   return { root, data, records }
 }

@@ -10,7 +10,6 @@ import { dataPaths } from '../../../src/files/data-folder.ts'
 import { encodeJournalStart } from '../../../src/journal/journal-file.ts'
 import { IMPORT_AUDITED_RECORDS_MAX } from '../../../src/limits.ts'
 import { examineStore } from '../../../src/storage/file/file-examination.ts'
-import { Configuration } from '../../../src/store/configuration.ts'
 import { until } from '../../support/eventually.ts'
 import { createFailingFiles, failOn } from '../../support/failing-files.ts'
 import { draft, names, openStore, someone } from '../../support/store.ts'
@@ -156,67 +155,5 @@ describe('a change that the trail lists and the journal lacks', () => {
     await rm(path('audit.jsonl'))
     const { store } = await open()
     assert.deepEqual(names(store), ['a'])
-  })
-})
-
-describe('a journal of the first form', () => {
-  const old = encodeJournalStart({ store: 'old', after: 0 }, [
-    { add: new Configuration(1, draft('a')) },
-  ]).bytes
-  const header = (version: number) => `[{"journal":${version},"store":"old"}]`
-
-  it('stays as it is until the first change, which begins a new one', async (t) => {
-    const { path, open, trail } = await setUp(t)
-    await writeFile(path('journal.jsonl'), old)
-    await (await open()).close()
-    assert.deepEqual(await readFile(path('journal.jsonl')), old)
-    const { store, log, close } = await open()
-    await Promise.all([store.add(someone, draft('b')), store.add(someone, draft('c'))])
-    await until(() => log.events.includes('snapshot_written'))
-    await close()
-    const [first = '', second = ''] = (await readFile(path('journal.jsonl'), 'utf8')).split('\n')
-    assert.ok(first.endsWith(header(2)))
-    assert.match(second, /^[0-9a-f]{8} \d+ 2 \[\{"add":\{"id":2,.*"actor":\{/)
-    assert.ok(!(await readdir(path('.'))).includes('journal.old.jsonl'))
-    // Nobody knows who made the old change.
-    assert.equal(changesIn(await trail()).length, 2)
-    assert.deepEqual(names((await open()).store), ['a', 'b', 'c'])
-  })
-
-  it('refuses changes while no new one can begin, and takes them when there is room', async (t) => {
-    const { path, open } = await setUp(t)
-    await writeFile(path('journal.jsonl'), old)
-    const files = createFailingFiles()
-    const { store } = await open({ files })
-    failOn(files, 'open', '.journal.jsonl', 'ENOSPC')
-    await assert.rejects(store.add(someone, draft('b')), { code: 'storage_full' })
-    assert.deepEqual(await readFile(path('journal.jsonl')), old)
-    await store.add(someone, draft('b'))
-    assert.deepEqual(names(store), ['a', 'b'])
-  })
-
-  it('takes changes again after the snapshot that had to come first has failed', async (t) => {
-    const { path, open } = await setUp(t)
-    await writeFile(path('journal.old.jsonl'), old)
-    await writeFile(path('journal.jsonl'), encodeJournalStart({ store: 'old', after: 1 }, []).bytes)
-    const files = createFailingFiles()
-    failOn(files, 'open', '.snapshot.json', 'ENOSPC', 2)
-    const { store, log } = await open({ files })
-    await until(() => log.events.includes('snapshot_failed'))
-    await assert.rejects(store.add(someone, draft('b')), { code: 'storage_full' })
-    await store.add(someone, draft('b'))
-    assert.deepEqual(names(store), ['a', 'b'])
-  })
-
-  it('waits for the end of a compaction that a crash interrupted', async (t) => {
-    const { path, open } = await setUp(t)
-    await writeFile(path('journal.old.jsonl'), old)
-    const change = { modify: new Configuration(1, draft('a', { port: 23 })), name: 'a' }
-    await writeFile(path('journal.jsonl'), encodeJournalStart({ store: 'old', after: 1 }, [change]).bytes)
-    const { store, close } = await open()
-    await store.add(someone, draft('b'))
-    await close()
-    const { store: again } = await open()
-    assert.deepEqual([names(again), again.find('a')?.port], [['a', 'b'], 23])
   })
 })

@@ -11,7 +11,7 @@ import { createJournalFile, encodeJournalStart, openJournalFile } from '../../..
 import { fileMetrics, type SnapshotActivity } from '../../../src/storage/file/file-change-log.ts'
 import { SNAPSHOT_JOURNAL_BYTES_MIN } from '../../../src/storage/file/file-storage.ts'
 import { SNAPSHOT_SLICE_RECORDS } from '../../../src/storage/record-document.ts'
-import { type Change, encodeChanges } from '../../../src/store/change.ts'
+import { CHANGE_VERSION, type Change, encodeChanges } from '../../../src/store/change.ts'
 import { Configuration } from '../../../src/store/configuration.ts'
 import { until } from '../../support/eventually.ts'
 import {
@@ -46,7 +46,7 @@ function recordsWith(count: number, ending: string): Configuration[] {
 
 function journalOf(records: readonly Configuration[]): Buffer {
   return encodeJournalStart(
-    { store: 's', after: 0 },
+    { store: 's', after: 0, version: CHANGE_VERSION },
     records.map((add) => ({ add })),
   ).bytes
 }
@@ -183,8 +183,8 @@ describe('compaction', () => {
 
 async function openJournal(t: TestContext): Promise<Journal<Change>> {
   const path = join(await temporaryFolder(t), 'journal.jsonl')
-  await createJournalFile(path, { store: 's', after: 0 }, realFileSystem)
-  const file = (await openJournalFile(path, realFileSystem)) ?? assert.fail('it is missing')
+  await createJournalFile(path, { store: 's', after: 0, version: CHANGE_VERSION }, realFileSystem)
+  const file = (await openJournalFile(path, realFileSystem, CHANGE_VERSION)) ?? assert.fail('it is missing')
   const log = createMemoryLog()
   const position = await file.cut(await file.read(() => {}), log)
   const owner = {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { DamagedFileError } from '../../../src/errors.ts'
 import { encodeJournalStart } from '../../../src/journal/journal-file.ts'
+import { CHANGE_VERSION } from '../../../src/store/change.ts'
 import { draft, names, openStore, someone } from '../../support/store.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { type FolderState, writeState } from './folder-state.ts'
@@ -118,7 +119,7 @@ describe('opening a folder', () => {
   for (const [name, changes] of misfits) {
     it(`stops at a change that ${name}`, async (t) => {
       const folder = await temporaryFolder(t)
-      const { bytes } = encodeJournalStart({ store: 's', after: 0 }, changes)
+      const { bytes } = encodeJournalStart({ store: 's', after: 0, version: CHANGE_VERSION }, changes)
       await writeFile(join(folder, 'journal.jsonl'), bytes)
       await assert.rejects(openStore(t, folder), DamagedFileError)
     })

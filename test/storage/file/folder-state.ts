@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { realFileSystem } from '../../../src/files/file-system.ts'
 import { encodeJournalStart } from '../../../src/journal/journal-file.ts'
 import { writeSnapshot } from '../../../src/storage/file/snapshot.ts'
+import { CHANGE_VERSION } from '../../../src/store/change.ts'
 import { Configuration } from '../../../src/store/configuration.ts'
 import { draft } from '../../support/store.ts'
 
@@ -33,6 +34,9 @@ export async function writeState(folder: string, { snapshot, old, journal }: Fol
     if (state === undefined) continue
     const { after, adds, store = 's' } = state
     const changes = [...adds].map((letter, index) => ({ add: record(letter, after + index) }))
-    await writeFile(join(folder, name), encodeJournalStart({ store, after }, changes).bytes)
+    await writeFile(
+      join(folder, name),
+      encodeJournalStart({ store, after, version: CHANGE_VERSION }, changes).bytes,
+    )
   }
 }

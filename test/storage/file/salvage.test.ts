@@ -8,6 +8,7 @@ import { encodeFrame } from '../../../src/journal/frame.ts'
 import { encodeJournalStart } from '../../../src/journal/journal-file.ts'
 import { type SalvagedRecords, salvageStore } from '../../../src/storage/file/file-storage.ts'
 import { writeSnapshot } from '../../../src/storage/file/snapshot.ts'
+import { CHANGE_VERSION } from '../../../src/store/change.ts'
 import { Configuration } from '../../../src/store/configuration.ts'
 import { createFailingFiles, failOn } from '../../support/failing-files.ts'
 import { draft } from '../../support/store.ts'
@@ -41,7 +42,7 @@ async function folderWith(t: TestContext, { snapshot, old, journal }: Files): Pr
   ] as const) {
     if (file === undefined) continue
     const { after, store = 's', frames } = file
-    let { bytes, crc, revision } = encodeJournalStart({ store, after }, [])
+    let { bytes, crc, revision } = encodeJournalStart({ store, after, version: CHANGE_VERSION }, [])
     for (const changes of frames) {
       const frame = encodeFrame(crc, revision + 1, JSON.stringify(changes))
       bytes = Buffer.concat([bytes, frame.bytes])

@@ -18,10 +18,6 @@ const records = [1, 3, 6].map(
     new Configuration(id, draft(`"ö\u{1f5c4}" ${id}`, id === 3 ? { labels: { constructor: 'ü' } } : {})),
 )
 
-function hasLabels(some: readonly Configuration[]): boolean {
-  return some.some(({ labels }) => labels !== undefined)
-}
-
 async function snapshotFile(t: TestContext) {
   const folder = await temporaryFolder(t)
   const path = join(folder, 'snapshot.json')
@@ -29,12 +25,7 @@ async function snapshotFile(t: TestContext) {
     folder,
     path,
     write: (some: readonly Configuration[], lastId = header.lastId) =>
-      writeSnapshot(
-        path,
-        { ...header, lastId, count: some.length, hasLabels: hasLabels(some) },
-        some,
-        realFileSystem,
-      ),
+      writeSnapshot(path, { ...header, lastId, count: some.length }, some, realFileSystem),
     read: () => readSnapshot(path, realFileSystem),
   }
 }
@@ -76,7 +67,7 @@ describe('a snapshot', () => {
       const size = await write(many, lastId)
       const snapshot = await read()
       const { members: _, ...found } = snapshot.header ?? assert.fail('it is missing')
-      assert.deepEqual(found, { ...header, lastId, count, hasLabels: false, size })
+      assert.deepEqual(found, { ...header, lastId, count, size })
       assert.deepEqual(snapshot.found, many)
       assert.equal(snapshot.jsonBytes, Buffer.byteLength(many.map((record) => record.json).join('')))
       assert.deepEqual(await readdir(folder), ['snapshot.json'])
@@ -96,21 +87,6 @@ describe('a snapshot', () => {
       records.map((record) => record.json),
     )
     assert.equal(lines.length, records.length + 3)
-  })
-
-  it('has the version of the first connbook unless a record has labels, and says what does not fit', async (t) => {
-    const { path, write, read } = await snapshotFile(t)
-    for (const [some, version] of [
-      [records, 2],
-      [records.slice(0, 1), 1],
-    ] as const) {
-      await write(some)
-      assert.equal(JSON.parse(await readFile(path, 'utf8')).version, version)
-      assert.equal((await read()).header?.hasLabels, version === 2)
-    }
-    const wrong = { ...header, count: 3, hasLabels: false }
-    await assert.rejects(writeSnapshot(path, wrong, records, realFileSystem), /record 3 has labels/)
-    assert.equal((await read()).found.length, 1)
   })
 
   it('may be absent, without an error', async (t) => {

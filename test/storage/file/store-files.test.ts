@@ -10,6 +10,7 @@ import type { FileSystem, OpenFile } from '../../../src/files/file-system.ts'
 import { encodeFrame } from '../../../src/journal/frame.ts'
 import { encodeJournalStart } from '../../../src/journal/journal-file.ts'
 import { readStore } from '../../../src/storage/file/store-files.ts'
+import { CHANGE_VERSION } from '../../../src/store/change.ts'
 import { Configuration } from '../../../src/store/configuration.ts'
 import { createFailingFiles } from '../../support/failing-files.ts'
 import { draft } from '../../support/store.ts'
@@ -106,7 +107,7 @@ describe('reading a store beside its server', () => {
     assertNoCompactionIsDamage(t, 3))
 
   it('reads again when a frame was cut off and rewritten meanwhile', async (t) => {
-    const header = encodeJournalStart({ store: 's', after: 0 }, [])
+    const header = encodeJournalStart({ store: 's', after: 0, version: CHANGE_VERSION }, [])
     const frame = (crc: number, revision: number, name: string) =>
       encodeFrame(crc, revision, JSON.stringify([{ add: new Configuration(revision, draft(name)) }]))
     const first = frame(header.crc, 1, 'first')
@@ -143,7 +144,9 @@ describe('reading a store beside its server', () => {
 
   it('reports damage at once when nobody writes', async (t) => {
     const folder = await temporaryFolder(t)
-    const { bytes } = encodeJournalStart({ store: 's', after: 0 }, [{ remove: 'absent' }])
+    const { bytes } = encodeJournalStart({ store: 's', after: 0, version: CHANGE_VERSION }, [
+      { remove: 'absent' },
+    ])
     await writeFile(join(folder, 'journal.jsonl'), bytes)
     const files = createFailingFiles()
     await assert.rejects(namesBeside(folder, files), isDamage('journal.jsonl'))
@@ -153,7 +156,9 @@ describe('reading a store beside its server', () => {
   it('reports damage even when somebody writes all the time', async (t) => {
     const folder = await temporaryFolder(t)
     const path = join(folder, 'journal.jsonl')
-    const { bytes } = encodeJournalStart({ store: 's', after: 0 }, [{ remove: 'absent' }])
+    const { bytes } = encodeJournalStart({ store: 's', after: 0, version: CHANGE_VERSION }, [
+      { remove: 'absent' },
+    ])
     await writeFile(path, bytes)
     const files = createFailingFiles()
     files.before = (operation) => (operation === 'read' ? appendFile(path, 'x') : undefined)
