@@ -4,7 +4,6 @@ import type { CredentialStorage, InitialSecrets } from '../auth/credential-stora
 import { forgetInitialCredentials } from '../auth/initial-credentials.ts'
 import { keysForm, type StoredKey } from '../auth/keys.ts'
 import { type DataPaths, dataFiles } from '../files/data-folder.ts'
-import type { DocumentForm } from '../files/json-document.ts'
 import { wordForShell } from '../shell.ts'
 import type { ClusterAccess } from './cluster-access.ts'
 import { EtcdDocument } from './etcd-document.ts'
@@ -15,18 +14,15 @@ export interface ClusterDocuments {
   readonly keys: EtcdDocument<readonly StoredKey[]>
 }
 
-/** Nodes of an older connbook read version 1 alone, which has neither admins nor grants. */
-const sharedAccountsForm: DocumentForm<Accounts> = {
-  ...accountsForm,
-  sharedVersion: (accounts) => {
-    const isLimited = [...accounts.users, ...accounts.clients].some(({ grants }) => grants !== undefined)
-    return hasAdmin(accounts) || isLimited ? accountsForm.version : 1
-  },
-}
-
 export function clusterDocuments({ gateway, keys, sealer }: ClusterAccess): ClusterDocuments {
   return {
-    accounts: new EtcdDocument({ gateway, key: keys.accounts, name: 'accounts', form: sharedAccountsForm }),
+    accounts: new EtcdDocument({
+      gateway,
+      key: keys.accounts,
+      name: 'accounts',
+      form: accountsForm,
+      oldestVersion: oldestVersionOf,
+    }),
     keys: new EtcdDocument<readonly StoredKey[]>({
       gateway,
       key: keys.signingKeys,
@@ -35,6 +31,12 @@ export function clusterDocuments({ gateway, keys, sealer }: ClusterAccess): Clus
       sealer,
     }),
   }
+}
+
+/** Version 1 of accounts has neither admins nor grants. */
+function oldestVersionOf(accounts: Accounts): number {
+  const isLimited = [...accounts.users, ...accounts.clients].some(({ grants }) => grants !== undefined)
+  return hasAdmin(accounts) || isLimited ? accountsForm.version : 1
 }
 
 /**

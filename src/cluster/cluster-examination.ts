@@ -33,7 +33,10 @@ export async function examineCluster(access: ClusterAccess): Promise<ClusterExam
   return {
     state,
     findings: [
-      sound('meta', `store ${storeIdOf(value)}, epoch ${value.epoch}; etcd is at revision ${state.revision}`),
+      sound(
+        'meta',
+        `store ${storeIdOf(value)}, epoch ${value.epoch}, form ${value.form}; etcd is at revision ${state.revision}`,
+      ),
       sound('r/', counted(state.index.count, 'record')),
       sound('w/', nodesOf(access, state)),
       sound('auth/accounts', `${counted(users.length, 'user')}, ${counted(clients.length, 'client')}`),

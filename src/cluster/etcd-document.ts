@@ -1,7 +1,12 @@
 import { setTimeout } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { ConnbookError, OutcomeUnknownError, StorageUnavailableError } from '../errors.ts'
-import { type DocumentForm, decodeDocument, encodeDocument } from '../files/json-document.ts'
+import {
+  type DocumentForm,
+  decodeDocument,
+  encodeDocument,
+  versionOfDocument,
+} from '../files/json-document.ts'
 import {
   DocumentBusyError,
   type DocumentReader,
@@ -37,6 +42,11 @@ export interface EtcdDocumentOptions<Content> {
   readonly form: DocumentForm<Content>
   /** Keeps the value secret; undefined for plain text. */
   readonly sealer?: Sealer | undefined
+  /**
+   * The oldest version of the form that can hold a content. A change keeps the version that it finds, if it can: nodes of an
+   * older connbook may read no other. Absent if there is one version.
+   */
+  readonly oldestVersion?: (content: Content) => number
 }
 
 /** A document that is the value of one key. Its followers hear what the owner of the watch hands over. */
@@ -46,24 +56,31 @@ export class EtcdDocument<Content> implements SharedDocument<Content> {
   readonly #name: 'accounts' | 'keys'
   readonly #form: DocumentForm<Content>
   readonly #sealer: Sealer | undefined
+  readonly #oldestVersion: ((content: Content) => number) | undefined
   readonly #followers = new Set<(kv: KeyValue | undefined) => void>()
   /** The newest value known here; undefined if none is, or the key is gone. */
   #newest: KeyValue | undefined
   /** No event up to this revision says anything new. */
   #revision = 0
 
-  constructor({ gateway, key, name, form, sealer }: EtcdDocumentOptions<Content>) {
+  constructor({ gateway, key, name, form, sealer, oldestVersion }: EtcdDocumentOptions<Content>) {
     this.#gateway = gateway
     this.key = key
     this.#name = name
     this.#form = form
     this.#sealer = sealer
+    this.#oldestVersion = oldestVersion
   }
 
-  /** The value for a content. */
-  encode(content: Content): string {
-    const text = encodeDocument(this.#form, content)
+  /** The value for a content. @param found A value whose version is kept, if it can hold the content. */
+  encode(content: Content, found?: Pick<KeyValue, 'value'>): string {
+    const text = encodeDocument(this.#form, content, this.#versionFor(content, found))
     return this.#sealer === undefined ? text : this.#sealer.seal(text, this.key)
+  }
+
+  #versionFor(content: Content, found: Pick<KeyValue, 'value'> | undefined): number | undefined {
+    if (found === undefined || this.#oldestVersion === undefined) return undefined
+    return Math.max(versionOfDocument(found.value), this.#oldestVersion(content))
   }
 
   /** @throws {ClusterRefusedError} if the value cannot be read. {WrongKeyFileError} */
@@ -92,7 +109,7 @@ export class EtcdDocument<Content> implements SharedDocument<Content> {
       const before = this.decode(found)
       const after = await change(before)
       if (after === before) return { before, after }
-      const { isDone, now } = await this.#replace(found, this.encode(after), end)
+      const { isDone, now } = await this.#replace(found, this.encode(after, found), end)
       if (isDone) {
         await afterwards?.()
         return { before, after }

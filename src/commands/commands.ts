@@ -5,6 +5,7 @@ import { UsageError } from '../errors.ts'
 import { clientCommands, userCommands } from './account-commands.ts'
 import { backupCommand } from './backup.ts'
 import { checkCommand } from './check.ts'
+import { clusterUpgradeCommand } from './cluster.ts'
 import { completionCommand } from './completion.ts'
 import { exportCommand } from './export.ts'
 import { healthcheckCommand } from './healthcheck.ts'
@@ -53,6 +54,7 @@ export const commands: readonly Command[] = [
   restoreCommand,
   checkCommand,
   recoverCommand,
+  clusterUpgradeCommand,
   healthcheckCommand,
   systemdCommand,
   openApiCommand,

@@ -6,6 +6,7 @@ import { type ClusterFailure, clusterFailureOf } from '../cluster/cluster-error.
 import { examineCluster } from '../cluster/cluster-examination.ts'
 import { storeIdOf } from '../cluster/cluster-meta.ts'
 import { checkCluster } from '../cluster/cluster-reading.ts'
+import { upgradeCluster } from '../cluster/cluster-upgrade.ts'
 import type { DataPaths } from '../files/data-folder.ts'
 import type { Backup } from '../state/backup-document.ts'
 import type { StoredRecords } from '../storage/file/file-storage.ts'
@@ -25,6 +26,8 @@ export interface UsedCluster extends Disposable {
   takeBackup(): Promise<Backup>
   /** Fills an empty prefix; may be repeated. */
   restore(backup: Backup): Promise<void>
+  /** Raises the form of what it holds to the newest; see `upgradeCluster`. */
+  upgrade(): Promise<boolean>
   examine(): Promise<{ readonly findings: readonly Finding[]; readonly index: ConfigurationIndex }>
   /** @param folder Where to keep the audit trail of changes; undefined for a command that only reads. */
   openCredentials(folder: DataPaths | undefined): Promise<CredentialStorage>
@@ -47,6 +50,7 @@ export function usedCluster(options: ClusterOptions): UsedCluster | undefined {
     },
     takeBackup: () => takeClusterBackup(access),
     restore: (backup) => restoreCluster(access, backup),
+    upgrade: () => upgradeCluster(access),
     async examine() {
       const { findings, state } = await examineCluster(access)
       return { findings, index: state.index }

@@ -20,8 +20,6 @@ export interface DocumentForm<Content> {
   readonly parse: (input: unknown) => Content
   /** The version that is written, and the newest that is read. `parse` takes the content of each version up to it. */
   readonly version: number
-  /** The version that is written, where older readers share the document; `version` if absent. */
-  readonly sharedVersion?: (content: Content) => number
 }
 
 /** @param advice For the operator, when the file is damaged. */
@@ -67,17 +65,27 @@ export function decodeDocument<Content>(
   return parse(content)
 }
 
-/** The text of a document, on one line. */
-export function encodeDocument<Content>(form: DocumentForm<Content>, content: Content): string {
-  return JSON.stringify(seal(form, content))
+/** The text of a document, on one line. @param version Another one than that of the form, for older readers. */
+export function encodeDocument<Content>(
+  form: DocumentForm<Content>,
+  content: Content,
+  version = form.version,
+): string {
+  return JSON.stringify(seal({ ...form, version }, content))
+}
+
+/** The version of a document that can be decoded. */
+export function versionOfDocument(text: string): number {
+  const envelope = parseJson(text)
+  return isObject(envelope) ? Number(envelope.version) : Number.NaN
 }
 
 /** The envelope around the content of a file. */
 export function seal<Content>(
-  { format, version, sharedVersion }: Omit<DocumentForm<Content>, 'parse'>,
+  { format, version }: Omit<DocumentForm<Content>, 'parse'>,
   content: Content,
 ) {
-  return { format, version: sharedVersion?.(content) ?? version, checksum: checksum(content), content }
+  return { format, version, checksum: checksum(content), content }
 }
 
 /** Over the compact form, so that the file may be reformatted. */

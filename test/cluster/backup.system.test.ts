@@ -189,11 +189,11 @@ describe('a cluster', { skip: missingEtcd }, () => {
       /Cannot read the key "\/a\/r\/..\/é 1" of etcd at .*: it is no record/,
       '/a/',
     )
-    await change(keys.meta, '{"format":"connbook cluster","version":2,"store":"a","epoch":0}')
+    await change(keys.meta, '{"format":"connbook cluster","version":3,"store":"a","epoch":0}')
     await refused(
       ['check'],
       65,
-      /newer connbook: version 2 is unknown to this program, which reads 1; use the connbook that wrote it/,
+      /newer connbook: version 3 is unknown to this program, which reads 2; use the connbook that wrote it/,
       '/a/',
     )
     gateway.close()
