@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { type CommandContext, DAMAGED, defineCommand } from '../command-line/command.ts'
 import { placeFlags } from '../command-line/options.ts'
-import type { Print } from '../command-line/output.ts'
+import { type Print, shown } from '../command-line/output.ts'
 import { ConnbookError } from '../errors.ts'
 import { checkDataFolder, type DataPaths, dataPaths } from '../files/data-folder.ts'
 import { realFileSystem } from '../files/file-system.ts'
@@ -42,9 +42,10 @@ export const checkCommand = defineCommand({
   async run({ options, given, operands: [file] }, context) {
     if (file === undefined) await checkOwnFolder({ options, given }, context)
     using cluster = file === undefined ? usedCluster(options) : undefined
-    if (file !== undefined) await checkBackup(file, context)
-    else if (cluster !== undefined) await checkCluster(cluster, context.print)
-    else await checkFolder(dataPaths(resolve(options.data)), context.print)
+    const print: Print = (text) => shown(context.print(text), 'show what was found')
+    if (file !== undefined) await checkBackup(file, context, print)
+    else if (cluster !== undefined) await checkCluster(cluster, print)
+    else await checkFolder(dataPaths(resolve(options.data)), print)
   },
 })
 
@@ -69,8 +70,7 @@ async function checkCluster(cluster: UsedCluster, print: Print) {
   await print('The cluster is sound\n')
 }
 
-async function checkBackup(file: string, context: CommandContext) {
-  const { print } = context
+async function checkBackup(file: string, context: CommandContext, print: Print) {
   const source = isStandardInput(file) ? '-' : resolve(file)
   const backup = await readBackup(source, realFileSystem, context)
   await print(

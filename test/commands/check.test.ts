@@ -50,6 +50,14 @@ describe('connbook check', () => {
     )
   })
 
+  it('says so when what it found could not be shown', async () => {
+    for (const outputError of ['EPIPE', 'ENOSPC'] as const)
+      for (const words of [['check'], ['check', used.backup]]) {
+        const { code, stderr } = await runCommand([...words, '--data', used.folder], { outputError })
+        assert.deepEqual([code, stderr], [1, `connbook: Cannot show what was found (${outputError})\n`])
+      }
+  })
+
   it('lists a snapshot, both journals, and the secrets of the first start', async (t) => {
     const folder = await writeFolder(t, compacting.image)
     const { code, stdout } = await check(folder)
