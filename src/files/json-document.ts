@@ -81,10 +81,7 @@ export function versionOfDocument(text: string): number {
 }
 
 /** The envelope around the content of a file. */
-export function seal<Content>(
-  { format, version }: Omit<DocumentForm<Content>, 'parse'>,
-  content: Content,
-) {
+export function seal<Content>({ format, version }: Omit<DocumentForm<Content>, 'parse'>, content: Content) {
   return { format, version, checksum: checksum(content), content }
 }
 

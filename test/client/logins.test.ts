@@ -100,7 +100,8 @@ describe('kept logins', () => {
     await mkdir(dirname(other.logins.path), { recursive: true })
     await writeFile(join(state, 'elsewhere'), sealed([]))
     await symlink(join(state, 'elsewhere'), other.logins.path)
-    const message = /it is a symbolic link \(owner .+\); put the file itself there, or point XDG_STATE_HOME at/
+    const message =
+      /it is a symbolic link \(owner .+\); put the file itself there, or point XDG_STATE_HOME at/
     await assert.rejects(other.logins.list(), { name: 'LoginsRefusedError', message })
   })
 
