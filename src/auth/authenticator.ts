@@ -224,7 +224,8 @@ export class Authenticator {
     const session = this.#findClaims(request)
     if (session === undefined || carrierOf(request) !== 'cookie') return 'session_ended'
     const { sub: name, gen } = session
-    if ((await this.#secrets.checkUser(request, name, password)) === undefined) return 'wrong_password'
+    if ((await this.#secrets.checkUser(request, name, password)) === undefined)
+      return this.#findClaims(request) === undefined ? 'session_ended' : 'wrong_password'
     this.#passwordChanges.take(name)
     const secret = await hashPassword(newPassword, queuePath(request, true), 'thread')
     // Another request may end it meanwhile.

@@ -271,10 +271,8 @@ export function warnOfMissingAccess(
 ): void {
   const missing = findMissingAccess(accounts)
   if (missing === undefined) return
-  const event = {
-    log_in: 'nobody_can_log_in',
-    change: 'nobody_can_change',
-    administer: 'nobody_can_administer',
-  } as const
-  log.warn(event[missing], { remedy: `run: ${remedyFor(missing, accounts, commandOf)}` })
+  const fields = { remedy: `run: ${remedyFor(missing, accounts, commandOf)}` }
+  if (missing === 'log_in') log.warn('nobody_can_log_in', fields)
+  else if (missing === 'change') log.warn('nobody_can_change', fields)
+  else log.warn('nobody_can_administer', fields)
 }

@@ -1,6 +1,6 @@
 import { UsageError } from '../errors.ts'
 import { type OptionSpec, parseOption } from '../service/option-values.ts'
-import { hidePassword } from '../text.ts'
+import { escapeHidden, hidePassword } from '../text.ts'
 import { adviceFor, findNearest } from './nearest.ts'
 import { type Options, optionSpecs, specEntries, variableOf } from './options.ts'
 
@@ -142,6 +142,8 @@ function parseValue(spec: OptionSpec, source: string, text: string): unknown {
     const choices = spec.choices ?? (spec.placeholder === undefined ? ['true', 'false'] : [])
     const nearest = findNearest(text, choices)
     const advice = nearest === undefined ? '' : `; did you mean ${nearest}?`
-    throw new UsageError(`Cannot use ${source} "${hidePassword(text)}": it must be ${error.message}${advice}`)
+    throw new UsageError(
+      `Cannot use ${source} "${escapeHidden(hidePassword(text))}": it must be ${error.message}${advice}`,
+    )
   }
 }

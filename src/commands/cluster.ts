@@ -8,8 +8,8 @@ import { clusterExitCodes, usedCluster } from './used-cluster.ts'
 /** Throws as `UsedCluster.upgrade` does, and {UsageError} without consent. */
 export const clusterUpgradeCommand = defineCommand({
   name: 'cluster upgrade',
-  summary: 'raise a cluster to the newest form, once all its nodes are new',
-  examples: [['connbook cluster upgrade --etcd URL --etcd-key-file FILE', 'asks before it changes anything']],
+  summary: 'raise a cluster to the newest form, once all nodes are new',
+  examples: [['connbook cluster upgrade --etcd URL', 'asks before it changes anything']],
   notes: [
     'Until then nodes write what those of an older connbook can read. After it, an older node refuses the cluster.',
   ],

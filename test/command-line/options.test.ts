@@ -343,7 +343,7 @@ for (const [name, { flag, variable, fallback, values, badValues }] of entries) {
 
     for (const text of badValues) {
       it(`refuses "${text}" and names where it came from`, () => {
-        const shown = text.replace('u:p@', 'u:…@')
+        const shown = escapeHidden(text.replace('u:p@', 'u:…@'))
         const reason = text === '' ? 'it is empty' : 'it must be '
         assert.ok(
           complaint(() => parse([`${flag}=${text}`])).startsWith(`Cannot use ${flag} "${shown}": ${reason}`),

@@ -26,6 +26,9 @@ describe('connbook systemd', () => {
     const args = ['systemd', '--socket', '--data', '/a\nUser=root']
     const { code, stdout, stderr } = await runCommand(args)
     assert.deepEqual([code, stdout], [2, ''])
-    assert.match(stderr, /Cannot write "\/a\\nUser=root" into a unit: it has a control character\n$/)
+    assert.match(
+      stderr,
+      /Cannot use --data "\/a\\u000aUser=root": it must be a path without control characters; /,
+    )
   })
 })
