@@ -5,6 +5,7 @@ import type { clientOptionSpecs } from '../../src/command-line/client-options.ts
 import { parseCommandLine } from '../../src/command-line/command-line.ts'
 import { type Options, serverFlags } from '../../src/command-line/options.ts'
 import { UsageError } from '../../src/errors.ts'
+import { escapeHidden } from '../../src/text.ts'
 
 interface Row {
   readonly flag: string
