@@ -193,7 +193,17 @@ export function systemCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }
 
+/** The code of `ENOSPC` where there is room for bytes, but no inode for another file; see `namingInodes`. */
+export const NO_INODES = 'ENOSPC_INODES'
+
 /** Whether a system call failed for want of room on the disk. */
 export function isNoRoom(code: string | undefined): boolean {
-  return code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG'
+  return code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG' || code === NO_INODES
+}
+
+/** What is missing where `isNoRoom`. */
+export function describeNoRoom(code: string | undefined): string {
+  return code === NO_INODES
+    ? 'no more files can be made on the disk, as it has no inodes left'
+    : 'no room is left on the disk'
 }

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import {
+  describeNoRoom,
   InvalidInputError,
   isNoRoom,
   OutcomeUnknownError,
@@ -224,7 +225,7 @@ export function throwForCaller(what: string, error: unknown): never {
     throw new StorageUnavailableError(`${what}: the storage does not answer`, { cause })
   const code = systemCode(error)
   if (code === undefined) throw error
-  if (isNoRoom(code)) throw new StorageFullError(`${what}: no room is left on the disk`, { cause })
+  if (isNoRoom(code)) throw new StorageFullError(`${what}: ${describeNoRoom(code)}`, { cause })
   throw new StorageUnavailableError(`${what}: the disk failed`, { cause })
 }
 

@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url'
 import { systemCode } from '../errors.ts'
 import { LOCK_PAUSE_MS, LOCK_WAIT_MS } from '../limits.ts'
 import { runAs, type SystemAccount } from '../system-account.ts'
+import { namingInodes } from './inodes.ts'
 
 /** A lock that the kernel drops when the process ends. */
 export interface FileLock {
@@ -134,7 +135,7 @@ function makeFile(path: string, shown: string) {
     fs.closeSync(fs.openSync(path, 'wx', 0o600))
   } catch (error) {
     if (systemCode(error) === 'EEXIST') return
-    throw Object.assign(error as Error, { path: shown })
+    throw Object.assign(namingInodes(error, path) as Error, { path: shown })
   }
 }
 

@@ -1,6 +1,7 @@
 import { type Stats, statSync } from 'node:fs'
 import fs from 'node:fs/promises'
 import { type FileLock, lockFile } from './file-lock.ts'
+import { namingInodes } from './inodes.ts'
 
 export interface OpenFile {
   /** May write less than asked; see `writeAll`. @param position null appends, in a file opened for that. */
@@ -47,11 +48,11 @@ export interface FileSystem {
 }
 
 export const realFileSystem: FileSystem = {
-  open: async (path, flags, mode) => withNamedErrors(await fs.open(path, flags, mode), path),
+  open: async (path, flags, mode) => withNamedErrors(await making(fs.open(path, flags, mode), path), path),
   readFile: (path) => withPath(fs.readFile(path), path),
   rename: fs.rename,
   unlink: fs.unlink,
-  mkdir: (path, mode) => fs.mkdir(path, mode),
+  mkdir: (path, mode) => making(fs.mkdir(path, mode), path),
   rmdir: (path) => fs.rmdir(path),
   chmod: fs.chmod,
   readdir: (path) => fs.readdir(path),
@@ -65,6 +66,14 @@ export const realFileSystem: FileSystem = {
   },
   lock: lockFile,
   reach: (path, use) => use(path),
+}
+
+async function making<T>(call: Promise<T>, path: string): Promise<T> {
+  try {
+    return await call
+  } catch (error) {
+    throw namingInodes(error, path)
+  }
 }
 
 /** An open file whose errors name it: those of Node do not. */

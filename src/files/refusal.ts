@@ -1,6 +1,6 @@
 import { readlinkSync, type Stats } from 'node:fs'
 import { dirname } from 'node:path'
-import { FolderRefusedError, ifPresent, systemCode } from '../errors.ts'
+import { describeNoRoom, FolderRefusedError, ifPresent, NO_INODES, systemCode } from '../errors.ts'
 import { quoteForShell } from '../shell.ts'
 import { describeOwner } from '../text.ts'
 import type { FileSystem } from './file-system.ts'
@@ -28,6 +28,7 @@ const diskFailures: Readonly<Record<string, FailureText>> = {
   ENFILE: tooManyFiles,
   ENODEV: failedDisk,
   ENOSPC: fullDisk,
+  [NO_INODES]: { reason: describeNoRoom(NO_INODES), remedy: 'remove files that are not needed there' },
   ENXIO: failedDisk,
   EROFS: {
     reason: 'the file system is read-only',

@@ -1,5 +1,5 @@
 import { basename, dirname, join } from 'node:path'
-import { ConnbookError, ifPresent, systemCode } from '../errors.ts'
+import { ConnbookError, ifPresent, NO_INODES, systemCode } from '../errors.ts'
 import { openAtomicFile, removeIfPresent, temporaryFileOf } from './atomic-file.ts'
 import type { FileSystem } from './file-system.ts'
 
@@ -100,6 +100,7 @@ const adviceFor: Readonly<Record<string, string>> = {
   ENAMETOOLONG: '; name another file',
   ENOENT: '; make its folder first',
   ENOSPC: '; make room there',
+  [NO_INODES]: '; no inodes are left there: remove files that are not needed',
   ENOTDIR: '; make its folder first',
   EPERM: '; run as the owner of that file, or name another one',
   EROFS: '; name a folder that can be written',

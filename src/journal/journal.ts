@@ -1,6 +1,13 @@
 import { dirname } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { isNoRoom, OvertakenError, StorageFullError, StorageUnavailableError, systemCode } from '../errors.ts'
+import {
+  describeNoRoom,
+  isNoRoom,
+  OvertakenError,
+  StorageFullError,
+  StorageUnavailableError,
+  systemCode,
+} from '../errors.ts'
 import { syncFolder, writeAll } from '../files/atomic-file.ts'
 import type { FileSystem } from '../files/file-system.ts'
 import type { Log } from '../log.ts'
@@ -324,7 +331,8 @@ export class Journal<Change> {
 }
 
 function full(cause: unknown): StorageFullError {
-  const message = 'Cannot store the change: no room is left on the disk; try again when there is'
+  const what = describeNoRoom(systemCode(cause))
+  const message = `Cannot store the change: ${what}; try again when there is`
   return new StorageFullError(message, { cause })
 }
 
