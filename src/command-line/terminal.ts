@@ -1,4 +1,4 @@
-import { createInterface } from 'node:readline/promises'
+import { createInterface, type Interface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { checkSecret, readSecret } from '../auth/secret.ts'
 import { ConnbookError, UsageError } from '../errors.ts'
@@ -92,23 +92,29 @@ export async function agrees(question: string, context: CommandContext): Promise
  * @throws {InterruptedError} after Ctrl-C.
  */
 async function answerTo(question: string, { input, screen }: CommandContext): Promise<string | undefined> {
-  const answer = await typedLine(question, input, toScreen(screen), () => screen.write('\n'))
-  if (answer === undefined) screen.write('\n')
+  const endLine = () => screen.write('\n')
+  const ask = (terminal: Interface, signal: AbortSignal) => terminal.question(question, { signal })
+  const answer = await typedLine(input, toScreen(screen), ask, endLine)
+  if (answer === undefined) endLine()
   return answer
 }
 
-/** @param onInterrupt Is called after Ctrl-C, before this throws. */
+/**
+ * Reads a line from the terminal, which echoes nothing by itself from before `ask` is called.
+ *
+ * @param onInterrupt Is called after Ctrl-C, before this throws.
+ */
 async function typedLine(
-  question: string,
   input: CommandContext['input'],
   output: Writable,
+  ask: (terminal: Interface, signal: AbortSignal) => Promise<string>,
   onInterrupt: () => void = () => {},
 ): Promise<string | undefined> {
   const terminal = createInterface({ input, output, terminal: true })
   const interruption = new AbortController()
   terminal.once('SIGINT', () => interruption.abort())
   try {
-    return await terminal.question(question, { signal: interruption.signal })
+    return await ask(terminal, interruption.signal)
   } catch (error) {
     if (!isAborted(error)) throw error
     if (!interruption.signal.aborted) return undefined
@@ -136,9 +142,11 @@ function checkPassword(what: string, password: string): string {
 
 async function ask(what: string, question: string, { input, screen }: CommandContext): Promise<string> {
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
-  screen.write(question)
   try {
-    const line = await typedLine('', input, silent)
+    const line = await typedLine(input, silent, (terminal, signal) => {
+      screen.write(question)
+      return terminal.question('', { signal })
+    })
     if (line !== undefined) return checkSecret(`the ${what}`, line)
     throw new UsageError(`No ${what} was typed; nothing has changed`)
   } finally {

@@ -130,7 +130,8 @@ describe('the executable', () => {
     // It has no end: test/commands/remote/terminal.system.test.ts tries it.
     const endless = ['watch']
     const tables = [lines, others, calls].flatMap((table) => Object.keys(table))
-    const tried = [...tables, ...endless, 'serve', 'healthcheck']
+    // It needs a cluster: test/cluster/upgrade.system.test.ts tries it.
+    const tried = [...tables, ...endless, 'serve', 'healthcheck', 'cluster upgrade']
     assert.deepEqual(commands.map(({ name }) => name).sort(), tried.sort())
   })
 

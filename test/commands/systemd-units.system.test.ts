@@ -92,8 +92,9 @@ describe('connbook systemd', { skip }, () => {
       [['serve'], 'Write it as: connbook systemd'],
       [['--port', 'x'], 'Cannot use --port "x"'],
       [['--read-only'], 'Unknown flag "--read-only"'],
-      [['--data', 'a\nb'], 'Cannot write "a\\nb" into a unit: it has a control character'],
-      [['--socket', '--listen', 'unix:a\tb'], 'Cannot write "unix:a\\tb" into a unit'],
+      [['--data', 'a\nb'], 'Cannot use --data "a\\u000ab": it must be a path without control characters'],
+      [['--etcd-user', 'a\nb'], 'Cannot write "a\\nb" into a unit: it has a control character'],
+      [['--socket', '--listen', 'unix:a\tb'], 'Cannot use --listen "unix:a\\u0009b"'],
       [['--socket', '--host', 'localhost'], 'Cannot make the unit of a socket for --host "localhost"'],
     ] as const) {
       const { code, stdout, stderr } = await runExecutable(['systemd', ...args])
