@@ -142,6 +142,9 @@ function textOf(value: unknown): string {
   return String(text)
 }
 
+/** What an export leaves out of the label; the last three are the machine that Ansible runs on. */
+const noGroups = ['', 'all', 'ungrouped', '_meta', 'localhost', '127.0.0.1', '::1']
+
 /** What a record says to Ansible by its labels. */
 export function ansibleLabelsOf(record: Configuration, { records }: Book) {
   const address = (of: Configuration) => `${bare(of.hostname).toLowerCase()} ${of.port}`
@@ -157,9 +160,7 @@ export function ansibleLabelsOf(record: Configuration, { records }: Book) {
       others.map(([key, value]) => [`connbook_label_${key.replaceAll(/[^a-z0-9]/g, '_')}`, value]),
     ),
     groups: [...new Set((labelOf(labels, 'group') ?? '').split(',').map((group) => group.trim()))]
-      .filter(
-        (group) => !['', 'all', 'ungrouped', '_meta', 'localhost'].includes(group) && !/\{[{%#]/.test(group),
-      )
+      .filter((group) => !noGroups.includes(group) && !/\{[{%#]/.test(group))
       .sort(),
   }
 }
