@@ -1,5 +1,6 @@
 import { type FindRecord, KEY_LABEL, writtenJump } from '../exchange/hops.ts'
 import { kindOf } from '../exchange/kinds.ts'
+import { lookupAddress, lookupAddressWithPort } from '../exchange/lookup-address.ts'
 import { faultOfKeyPath } from '../exchange/ssh-key-path.ts'
 import { faultOfSshUsername } from '../exchange/ssh-username.ts'
 import type { Api } from './api.ts'
@@ -37,7 +38,7 @@ export function usualLine(configuration: Configuration, find: FindRecord): CopyL
 }
 
 function addressLine({ hostname, port, username }: Configuration): CopyLine {
-  const address = `${username}@${bracketed(hostname)}:${port}`
+  const address = `${username}@${lookupAddressWithPort(hostname, port)}`
   // A hostname is harmless, and the brackets of IPv6 are wanted as they are.
   return { title: 'address', text: quote(username) === username ? address : quote(address) }
 }
@@ -65,7 +66,7 @@ function sshLine(configuration: Configuration, find: FindRecord): CopyLine {
     ...(key === undefined ? [] : ['-i', key]),
     // After it, nothing that begins with `-` is an option.
     '--',
-    `${username}@${unbracketed(hostname)}`,
+    `${username}@${lookupAddress(hostname)}`,
   ]
   return { title: 'ssh', text: ['ssh', ...words.map(quote)].join(' '), warnings: jump?.warnings ?? [] }
 }
@@ -73,7 +74,7 @@ function sshLine(configuration: Configuration, find: FindRecord): CopyLine {
 /** With the settings in one word (libpq, "Keyword/Value Connection Strings"), of which none can be an option. */
 function psqlLine({ hostname, port, username, labels = {} }: Configuration): CopyLine {
   const settings = Object.entries({
-    host: unbracketed(hostname),
+    host: lookupAddress(hostname),
     port: String(port),
     user: username,
     dbname: labelOf(labels, 'pg.dbname'),
@@ -88,14 +89,6 @@ function settingText(value: string): string {
 
 function labelOf(labels: Readonly<Record<string, string>>, key: string): string | undefined {
   return Object.hasOwn(labels, key) ? labels[key] : undefined
-}
-
-function unbracketed(hostname: string): string {
-  return hostname.replace(/^\[(.*)\]$/, '$1')
-}
-
-function bracketed(hostname: string): string {
-  return hostname.includes(':') && !hostname.startsWith('[') ? `[${hostname}]` : hostname
 }
 
 /** Text as one word of a POSIX shell. */

@@ -5,10 +5,11 @@ import { GROUP_KEY, groupsIn, type Labels, labelOf, variableOfKey } from '../sto
 import { Slice } from '../store/slices.ts'
 import { isOtherConnection } from './ansible-connections.ts'
 import { controlPathOf } from './ansible-control-path.ts'
-import { bareHostname, type ExportTail, type RecordBook } from './export-format.ts'
+import type { ExportTail, RecordBook } from './export-format.ts'
 import { type ExportNotes, PositionSet } from './export-notes.ts'
 import { type FindRecord, hasHops, KEY_LABEL, writtenJump } from './hops.ts'
 import { KIND_LABEL, kindOf } from './kinds.ts'
+import { lookupAddress } from './lookup-address.ts'
 import { faultOfKeyPath } from './ssh-key-path.ts'
 
 /** Groups of a record in an export for Ansible; of a record with more, the rest are left out. */
@@ -39,7 +40,7 @@ export const noBook: InventoryBook = { store: '', find: () => undefined, isShare
 
 /** Where Ansible connects to: by this, and the user, it would find a connection that is still open. */
 export function addressOfHost({ hostname, port }: Configuration): string {
-  return `${bareHostname(hostname).toLowerCase()} ${port}`
+  return `${lookupAddress(hostname).toLowerCase()} ${port}`
 }
 
 /**
@@ -53,7 +54,7 @@ export function hostVariables(
 ): readonly (readonly [variable: string, value: string | number])[] {
   const { hostname, port, username, labels } = record
   const variables: [string, string | number][] = [
-    ['ansible_host', bareHostname(hostname)],
+    ['ansible_host', lookupAddress(hostname)],
     ['ansible_port', port],
     ['ansible_user', username],
   ]

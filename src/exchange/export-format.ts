@@ -56,8 +56,3 @@ export interface ExportTail {
   /** In pieces of about STREAM_PIECE_CHARACTERS, once it is settled. @param records As for `settle`. */
   pieces(records: Iterable<Configuration>): Iterable<string>
 }
-
-/** The host name without the brackets of an IPv6 address. */
-export function bareHostname(hostname: string): string {
-  return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
-}

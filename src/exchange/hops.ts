@@ -1,4 +1,5 @@
 import type { Labels } from '../store/labels.ts'
+import { lookupAddress, lookupAddressWithPort } from './lookup-address.ts'
 
 /** The label with the hosts that ssh goes through, as for its option `-J`. */
 export const JUMP_LABEL = 'ssh.proxyjump'
@@ -221,7 +222,7 @@ export function warningsOf(hops: readonly Hop[], isWritten: boolean): readonly s
 
 /** The host that ssh connects to for a hop, without brackets. */
 export function hostOfHop({ word, record }: Hop): string {
-  return unbracketed(record === undefined ? hostOf(word) : record.hostname)
+  return lookupAddress(record === undefined ? hostOf(word) : record.hostname)
 }
 
 function hopsOf(record: HopRecord, find: FindRecord): readonly Hop[] {
@@ -254,16 +255,11 @@ function isNone(text: string): boolean {
 
 function writtenHop({ word, record, user, port }: Hop): string {
   if (record === undefined) return word
-  const host = unbracketed(record.hostname)
-  return `${user ?? record.username}@${host.includes(':') ? `[${host}]` : host}:${port ?? record.port}`
+  return `${user ?? record.username}@${lookupAddressWithPort(record.hostname, port ?? record.port)}`
 }
 
 function hostOf(word: string): string {
   return HOP_PARTS.exec(word)?.groups?.host ?? word
-}
-
-function unbracketed(hostname: string): string {
-  return hostname.replace(/^\[(.*)\]$/s, '$1')
 }
 
 function jumpLabelOf({ labels }: HopRecord, key: string): string | undefined {

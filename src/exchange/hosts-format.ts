@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
-import { bareHostname, type ExportFormat } from './export-format.ts'
+import type { ExportFormat } from './export-format.ts'
+import { lookupAddress } from './lookup-address.ts'
 
 /** What the resolver of the C library takes for the name of a host (`res_hnok`). */
 const HOST_NAME = /^(?=.{1,253}$)\w(?:[\w-]{0,61}\w)?(?:\.\w(?:[\w-]{0,61}\w)?)*$/
@@ -9,8 +10,8 @@ const ALL_DIGITS = /(?:^|\.)\d+$/
 export const hostsFormat: ExportFormat = {
   mediaType: 'text/plain; charset=utf-8',
   fileName: 'hosts',
-  isMeant: ({ hostname }) => isIP(bareHostname(hostname)) !== 0,
-  encode: ({ name, hostname }) => `${bareHostname(hostname)} ${name}\n`,
+  isMeant: ({ hostname }) => isIP(lookupAddress(hostname)) !== 0,
+  encode: ({ name, hostname }) => `${lookupAddress(hostname)} ${name}\n`,
   obstacle({ name, hostname }) {
     if (hostname.includes('%')) return 'has an address with a zone, which a hosts file cannot have'
     if (!HOST_NAME.test(name)) return 'has a name that is not the name of a host'

@@ -1,6 +1,7 @@
 import type { Configuration } from '../store/configuration.ts'
 import { labelOf } from '../store/labels.ts'
-import { bareHostname, type ExportFormat } from './export-format.ts'
+import type { ExportFormat } from './export-format.ts'
+import { lookupAddress } from './lookup-address.ts'
 
 /** With the newline; libpq since PostgreSQL 13 rejects the whole file for a longer line. */
 export const LINE_BYTES_MAX = 1022
@@ -24,7 +25,7 @@ export const pgServiceFormat: ExportFormat = {
     const { name, hostname, port, username } = record
     const { database, sslMode } = labelsOf(record)
     return (
-      `[${name}]\nhost=${bareHostname(hostname)}\nport=${port}\nuser=${username}\n` +
+      `[${name}]\nhost=${lookupAddress(hostname)}\nport=${port}\nuser=${username}\n` +
       (database === undefined ? '' : `dbname=${database}\n`) +
       (sslMode === undefined ? '' : `sslmode=${sslMode}\n`)
     )

@@ -1,6 +1,6 @@
-import type { Configuration } from '../store/configuration.ts'
 import { type Labels, labelOf } from '../store/labels.ts'
 import type { ExportFormat } from './export-format.ts'
+import { lookupAddressWithPort } from './lookup-address.ts'
 
 /**
  * What `http_sd_configs` and `file_sd_configs` of Prometheus read
@@ -14,7 +14,7 @@ export const prometheusFormat: ExportFormat = {
   end: ']\n',
   encode: (record) =>
     JSON.stringify({
-      targets: [`${bracketed(record.hostname)}:${record.port}`],
+      targets: [lookupAddressWithPort(record.hostname, record.port)],
       labels: Object.fromEntries([['__meta_connbook_name', record.name], ...metaLabelsOf(record)]),
     }),
   obstacle(record) {
@@ -31,8 +31,4 @@ function metaLabelsOf({ labels = {} }: { readonly labels?: Labels }): [name: str
     `__meta_connbook_label_${key.replace(/[^a-z0-9]/g, '_')}`,
     labelOf(labels, key) ?? '',
   ])
-}
-
-function bracketed(hostname: Configuration['hostname']): string {
-  return hostname.includes(':') && !hostname.startsWith('[') ? `[${hostname}]` : hostname
 }

@@ -1,8 +1,8 @@
 import type { NewConfiguration } from '../store/configuration.ts'
 import { recordFields } from '../store/fields.ts'
 import { faultsOfLabels, labelOf } from '../store/labels.ts'
-import { bareHostname } from './export-format.ts'
 import { type FindRecord, JUMP_LABEL, writtenJump } from './hops.ts'
+import { lookupAddress } from './lookup-address.ts'
 import { sshLabels } from './ssh-labels.ts'
 import { faultOfSshUsername } from './ssh-username.ts'
 
@@ -29,7 +29,7 @@ export function sshCommandTo(record: NewConfiguration, find: FindRecord): SshCom
     if (detail !== undefined && name !== 'name') return `has a ${name} that ${detail}`
   }
   const { hostname, port, username, labels = {} } = record
-  const host = bareHostname(hostname)
+  const host = lookupAddress(hostname)
   if (host.startsWith('-')) return 'has a hostname that begins with "-", which ssh takes for an option'
   const usernameFault = faultOfSshUsername(username)
   if (usernameFault !== undefined) return `has a username ${usernameFault}`

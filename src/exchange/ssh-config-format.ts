@@ -1,7 +1,7 @@
 import { STREAM_PIECE_CHARACTERS } from '../limits.ts'
 import type { Configuration, ImportedConfiguration, NewConfiguration } from '../store/configuration.ts'
 import { labelOf } from '../store/labels.ts'
-import { bareHostname, type ExportFormat, type RecordBook } from './export-format.ts'
+import type { ExportFormat, RecordBook } from './export-format.ts'
 import {
   HOPS_MAX,
   hasHops,
@@ -13,6 +13,7 @@ import {
   warningsOf,
   writeWay,
 } from './hops.ts'
+import { lookupAddress } from './lookup-address.ts'
 import { isPattern } from './ssh-condition.ts'
 import { sshLabels } from './ssh-labels.ts'
 import { faultOfSshUsername } from './ssh-username.ts'
@@ -27,7 +28,7 @@ export const sshConfigFormat: ExportFormat = {
   mediaType: 'text/plain; charset=utf-8',
   fileName: 'ssh_config',
   kind: 'ssh',
-  encode: (record) => sshSection(record, bareHostname(record.hostname)),
+  encode: (record) => sshSection(record, lookupAddress(record.hostname)),
   obstacle({ name, username }) {
     if (name.startsWith('-')) return 'has a name that begins with "-", which ssh takes for an option'
     if (isPattern(name)) return 'has a name that is a pattern to ssh'
@@ -44,7 +45,7 @@ export const sshConfigFormat: ExportFormat = {
       ...sshConfigFormat,
       encode(record) {
         const { jump } = hosts.inspect(record)
-        return sshSection(record, bareHostname(record.hostname), jump)
+        return sshSection(record, lookupAddress(record.hostname), jump)
       },
       obstacle: (record) => hosts.inspect(record).obstacle,
       warnings: (record) => hosts.inspect(record).warnings ?? [],

@@ -28,6 +28,20 @@ describe('the lines that the console copies', () => {
     }
   })
 
+  it('have an international name in ASCII, as DNS has it', () => {
+    const shop = { ...record, hostname: 'bücher.example' }
+    const [ssh, address] = copyLines(shop, nobody, api)
+    assert.equal(ssh?.text, 'ssh -p 2222 -- deploy@xn--bcher-kva.example')
+    assert.equal(address?.text, 'deploy@xn--bcher-kva.example:2222')
+    const labels = { kind: 'pg' }
+    assert.match(usualLine({ ...shop, labels }, nobody).text, /^psql 'host=xn--bcher-kva\.example port/)
+    const hops = { 'ssh.proxyjump': 'gate' }
+    assert.match(
+      usualLine({ ...record, labels: hops }, () => ({ ...shop, name: 'gate' })).text,
+      / -J deploy@xn--bcher-kva\.example:2222 /,
+    )
+  })
+
   it('go through the records that the labels name, with the key', () => {
     const gate = { ...record, id: 2, name: 'gate', hostname: '192.0.2.1', username: 'jump' }
     const labels = { 'ssh.proxyjump': 'gate', 'ssh.identityfile': '~/a b' }

@@ -1,5 +1,6 @@
 import type { Configuration } from '../../src/store/configuration.ts'
 import { labelOf } from '../../src/store/labels.ts'
+import { bare } from './records.ts'
 
 /** The records of an export. */
 export interface Book {
@@ -53,5 +54,6 @@ export function writtenHops(record: Configuration, records: readonly Configurati
 }
 
 function bracketed(hostname: string): string {
-  return hostname.includes(':') && !hostname.startsWith('[') ? `[${hostname}]` : hostname
+  const address = bare(hostname)
+  return address.includes(':') ? `[${address}]` : address
 }

@@ -1,3 +1,4 @@
+import { domainToASCII } from 'node:url'
 import * as fc from 'fast-check'
 import { exportPieces, summarizeExport } from '../../src/exchange/export.ts'
 import { type ExportFormatName, exportFormats } from '../../src/exchange/export-formats.ts'
@@ -209,7 +210,8 @@ export const hostnames = [
   'UPPER.example.',
 ]
 
-/** An address in the form that tools expect: without the brackets of a URL. */
+/** An address in the form that tools expect: without the brackets of a URL, and in ASCII. */
 export function bare(hostname: string): string {
-  return hostname.replaceAll(/[[\]]/g, '')
+  const isAscii = /^[\0-\x7f]*$/.test(hostname)
+  return isAscii ? hostname.replaceAll(/[[\]]/g, '') : domainToASCII(hostname)
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { sshCommandTo } from '../../src/exchange/ssh-command.ts'
 import { holdFor } from '../support/properties/hold-property.ts'
+import { bare } from './records.ts'
 import { sshRecords } from './ssh-records.ts'
 
 const nobody = () => undefined
@@ -15,7 +16,7 @@ describe('sshCommandTo', () => {
       const { args } = command
       const host = args.at(-1) ?? ''
       assert.match(host, /^[^-]/)
-      assert.equal(host, record.hostname.replace(/^\[(.*)\]$/, '$1'))
+      assert.equal(host, bare(record.hostname))
       const pairs = args.slice(0, -1)
       for (let at = 0; at < pairs.length; at += 2)
         assert.ok(['-p', '-l', '-J', '-i'].includes(pairs[at] ?? ''))
