@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import type { LabelsPatch } from '../store/labels.ts'
 import { eitherOf } from '../text.ts'
 import { type ImportOptions, noImportOptions } from './import-options.ts'
@@ -7,10 +8,12 @@ import { LINE_BYTES_MAX, sslModes } from './pg-service-format.ts'
 import { faultyRow, type ImportWarning, type Row, type RowFault, type RowReader } from './row.ts'
 
 const DEFAULT_PORT = 5432
-const settings = ['host', 'port', 'user', 'dbname', 'sslmode'] as const
+const settings = ['host', 'hostaddr', 'port', 'user', 'dbname', 'sslmode'] as const
 type Setting = (typeof settings)[number]
-/** Connections go there, whatever `host` says. */
-const ADDRESS = 'hostaddr was left out, where libpq connects to instead of host'
+const LOST_NAME = 'host was left out: libpq connects to hostaddr, and host is only a name to it'
+/** Without the name, a connection would be refused, or trusted for another reason. */
+const NAME_NEEDED =
+  'is verify-full, which checks host in the certificate; a record has no host beside hostaddr: remove one of them'
 const BEFORE_SECTIONS = 'what stands before the first [name] was left out, as libpq does'
 
 interface Value {
@@ -50,7 +53,7 @@ class PgServiceReader implements RowReader {
   }
 
   get warnings(): readonly ImportWarning[] {
-    return this.#leftOut.warnings((kind) => kind === ADDRESS)
+    return this.#leftOut.warnings((kind) => kind === LOST_NAME)
   }
 
   read(piece: string): Row[] {
@@ -108,7 +111,9 @@ class PgServiceReader implements RowReader {
   #endSection(): Row[] {
     const section = this.#section
     this.#section = 'passed'
-    return typeof section === 'string' ? [] : [rowOf(section, this.#options)]
+    if (typeof section === 'string') return []
+    if (hasOtherName(section)) this.#leftOut.add(LOST_NAME, section.values.get('host')?.line ?? section.line)
+    return [rowOf(section, this.#options)]
   }
 
   #fault(detail: string, field?: string): Row[] {
@@ -117,17 +122,28 @@ class PgServiceReader implements RowReader {
 }
 
 function leftOutText(key: string): string {
-  if (key === 'hostaddr') return ADDRESS
   return /pass/.test(key) ? `${key} was left out: its name says a secret` : `${key} was left out`
 }
 
-function rowOf({ line, name, values }: Section, { defaults, spell }: ImportOptions): Row {
-  // To libpq, an empty value is as good as none.
-  const textOf = (setting: Setting) => values.get(setting)?.text || undefined
+/** To libpq, an empty value is as good as none. */
+function textIn({ values }: Section, setting: Setting): string | undefined {
+  return values.get(setting)?.text || undefined
+}
+
+/** Whether `host` says another name of the server than `hostaddr`, where libpq connects to. */
+function hasOtherName(section: Section): boolean {
+  const [host, address] = [textIn(section, 'host'), textIn(section, 'hostaddr')]
+  return host !== undefined && address !== undefined && host !== address
+}
+
+function rowOf(section: Section, { defaults, spell }: ImportOptions): Row {
+  const { line, name, values } = section
+  const textOf = (setting: Setting) => textIn(section, setting)
   // What the file does not say stays as it is.
   const labelOf = (key: string, setting: Setting): LabelsPatch =>
     values.has(setting) ? { [key]: textOf(setting) ?? null } : {}
-  const host = textOf('host')
+  const destination = textOf('hostaddr') === undefined ? 'host' : 'hostaddr'
+  const hostname = textOf(destination)
   const mode = values.get('sslmode')
   const username = textOf('user') ?? new Map(defaults).get('username')
   const labelsPatch: LabelsPatch = {
@@ -137,8 +153,8 @@ function rowOf({ line, name, values }: Section, { defaults, spell }: ImportOptio
   const faults: RowFault[] = []
   const addFault = (field: string, detail: string, at: Setting) =>
     faults.push({ line: values.get(at)?.line ?? line, field, detail })
-  const hostFault = faultOfHost(host)
-  if (hostFault !== undefined) addFault('hostname', hostFault, 'host')
+  const hostFault = destination === 'host' ? faultOfHost(hostname) : faultOfAddress(hostname)
+  if (hostFault !== undefined) addFault('hostname', hostFault, destination)
   if (username === undefined)
     addFault(
       'username',
@@ -147,11 +163,12 @@ function rowOf({ line, name, values }: Section, { defaults, spell }: ImportOptio
     )
   if (mode !== undefined && !sslModes.has(mode.text))
     addFault('sslmode', `must be ${eitherOf([...sslModes])}`, 'sslmode')
+  if (mode?.text === 'verify-full' && hasOtherName(section)) addFault('sslmode', NAME_NEEDED, 'sslmode')
   return {
     line,
-    fields: { name, hostname: host, port: portOf(textOf('port')), username },
+    fields: { name, hostname, port: portOf(textOf('port')), username },
     labelsPatch,
-    lines: linesOf(values),
+    lines: linesOf(values, destination),
     faults,
   }
 }
@@ -162,6 +179,14 @@ function faultOfHost(host: string | undefined): string | undefined {
   return host.includes(',') ? 'names several hosts; make it a service for each' : undefined
 }
 
+/** libpq looks up no name there. */
+function faultOfAddress(address = ''): string | undefined {
+  if (isIP(address) !== 0) return undefined
+  return address.includes(',')
+    ? 'has several addresses; make it a service for each'
+    : 'must be an IP address in hostaddr; write a name as host'
+}
+
 /** As libpq reads a number; any other text stays text, which is then a fault. */
 function portOf(text: string | undefined): unknown {
   if (text === undefined) return DEFAULT_PORT
@@ -170,9 +195,12 @@ function portOf(text: string | undefined): unknown {
 }
 
 /** By what the faults of fields and labels name. */
-function linesOf(values: ReadonlyMap<Setting, Value>): Record<string, number> {
+function linesOf(
+  values: ReadonlyMap<Setting, Value>,
+  destination: 'host' | 'hostaddr',
+): Record<string, number> {
   const fields = {
-    hostname: 'host',
+    hostname: destination,
     port: 'port',
     username: 'user',
     'labels.pg.dbname': 'dbname',

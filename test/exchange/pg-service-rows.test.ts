@@ -44,9 +44,34 @@ describe('a service file of libpq', () => {
     const { faults, warnings } = read('pg-service', text)
     assert.deepEqual(faults, [])
     assert.deepEqual(warnings, [
-      { line: 22, detail: 'hostaddr was left out, where libpq connects to instead of host' },
+      {
+        line: 18,
+        detail: 'host was left out: libpq connects to hostaddr, and host is only a name to it',
+      },
       { line: 4, detail: 'connect_timeout was left out: lines 4, 8, 12 and 2 more' },
       { line: 21, detail: 'password was left out: its name says a secret' },
+    ])
+  })
+
+  it('goes where libpq connects to: to hostaddr, if there is one', () => {
+    const at = (text: string) => draftsOf('pg-service', `[a]\nuser=u\n${text}`).map((draft) => draft.hostname)
+    assert.deepEqual(at('hostaddr=192.0.2.1\n'), ['192.0.2.1'])
+    assert.deepEqual(at('host=db.example\nhostaddr=2001:db8::1\n'), ['2001:db8::1'])
+    assert.deepEqual(at('hostaddr=192.0.2.1\nhost=/var/run/postgresql\n'), ['192.0.2.1'])
+    assert.deepEqual(at('hostaddr=\nhost=db.example\n'), ['db.example'])
+    const same = read('pg-service', '[a]\nuser=u\nhost=192.0.2.1\nhostaddr=192.0.2.1\nsslmode=verify-full\n')
+    assert.deepEqual([same.warnings, same.faultCount], [[], 0])
+  })
+
+  it('has a fault where the name that is lost decides whom libpq trusts', () => {
+    const text =
+      '[a]\nuser=u\nhost=db.example\nhostaddr=192.0.2.1\nsslmode=verify-full\n' +
+      '[b]\nuser=u\nhostaddr=db.example\n[c]\nuser=u\nhostaddr=192.0.2.1,192.0.2.2\n' +
+      '[d]\nuser=u\nhost=db.example\nhostaddr=192.0.2.1\nsslmode=verify-ca\n'
+    assert.deepEqual(faultsOf('pg-service', text), [
+      '5 sslmode is verify-full, which checks host in the certificate; a record has no host beside hostaddr: remove one of them',
+      '8 hostname must be an IP address in hostaddr; write a name as host',
+      '11 hostname has several addresses; make it a service for each',
     ])
   })
 

@@ -6,9 +6,11 @@ import { writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { TLSSocket } from 'node:tls'
 import { promisify } from 'node:util'
 import type { Configuration } from '../../src/store/configuration.ts'
 import { labelOf } from '../../src/store/labels.ts'
+import type { TestCertificate } from '../support/certificate.ts'
 import { draft } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { type Book, jumpInFile, writtenHops } from './hop-model.ts'
@@ -211,15 +213,22 @@ function databaseOf({ labels }: Configuration): string {
   return labelOf(labels, 'pg.dbname') ?? 'x'
 }
 
-/** A PostgreSQL server that reads the startup message, and refuses the connection. */
-export async function listenAsPostgres(t: TestContext) {
+/**
+ * A PostgreSQL server that reads the startup message, and refuses the connection.
+ *
+ * @param certificate What it answers a request for TLS with; without one it says no.
+ */
+export async function listenAsPostgres(t: TestContext, certificate?: TestCertificate) {
   const seen: Startup[] = []
-  const server = createServer((socket: Socket) => {
+  const take = (socket: Socket) => {
     socket.on('error', () => {})
     socket.on('data', (bytes: Buffer) => {
-      // To a request for TLS, which a service file may ask for, the answer is no.
       if (bytes.length === 8) {
-        socket.write('N')
+        socket.write(certificate === undefined ? 'N' : 'S')
+        if (certificate === undefined) return
+        socket.removeAllListeners('data')
+        const { key, cert } = certificate
+        take(new TLSSocket(socket, { isServer: true, key, cert }))
         return
       }
       const text = bytes.toString('utf8', 8).split('\0')
@@ -230,7 +239,8 @@ export async function listenAsPostgres(t: TestContext) {
       const head = Buffer.from([0x45, 0, 0, 0, fields.length + 4])
       socket.end(Buffer.concat([head, fields]))
     })
-  })
+  }
+  const server = createServer(take)
   server.listen(0)
   await once(server, 'listening')
   t.after(() => void server.close())
