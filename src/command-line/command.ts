@@ -27,6 +27,14 @@ export interface Screen {
   write(text: string): unknown
 }
 
+/**
+ * Says how a read went, to a person who looks on. In a file or in cron's mail it would only be noise, so nothing is said
+ * unless standard error is a terminal.
+ */
+export function tell(screen: Screen, text: string): void {
+  if (screen.isTTY === true) screen.write(text)
+}
+
 export interface CommandInput<Flag extends keyof Options = never, Required extends Flag = never> {
   readonly options: Pick<Options, Flag> & { readonly [Name in Required]: NonNullable<Options[Name]> }
   readonly given: CommandLine['given']

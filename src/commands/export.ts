@@ -1,4 +1,10 @@
-import { type CommandContext, type CommandInput, DAMAGED, defineCommand } from '../command-line/command.ts'
+import {
+  type CommandContext,
+  type CommandInput,
+  DAMAGED,
+  defineCommand,
+  tell,
+} from '../command-line/command.ts'
 import { elsewhereExitCodes } from '../command-line/exit-codes.ts'
 import { OutputError, type Print } from '../command-line/output.ts'
 import { systemCode, UsageError } from '../errors.ts'
@@ -70,7 +76,7 @@ export const exportCommand = defineCommand({
       )
     const source = await openSource({ options, given }, 'export', wanted, context)
     if (await writeExport(source, output, context))
-      context.screen.write(`Exported from ${source.place} as ${format}\n`)
+      tell(context.screen, `Exported from ${source.place} as ${format}\n`)
   },
 })
 

@@ -22,9 +22,16 @@ describe('connbook export', () => {
   it('writes all records to standard output, and changes nothing', async () => {
     const before = await photograph(folder)
     const { code, stdout, stderr } = await runExport(['--format', 'json'])
-    assert.deepEqual([code, stderr], [0, `Exported from ${folder} as json\n`])
+    assert.deepEqual([code, stderr], [0, ''])
     assert.deepEqual(JSON.parse(stdout), { configurations: current.records })
     assert.deepEqual(await photograph(folder), before)
+  })
+
+  it('says where the records are from only if standard error is a terminal', async () => {
+    const { code, stderr } = await runCommand(['export', '--format', 'json', '--data', folder], {
+      isScreenTerminal: true,
+    })
+    assert.deepEqual([code, stderr], [0, `Exported from ${folder} as json\n`])
   })
 
   it('writes beside a running server the same text as the server exports', async (t) => {
@@ -33,7 +40,7 @@ describe('connbook export', () => {
     for (const name of ['web1', 'db/main']) await ask('POST', '/configurations/', { body: draft(name) })
     for (const format of ['json', 'csv', 'ssh-config', 'ansible', 'pg-service', 'env']) {
       const { code, stdout, stderr } = await runExport(['--format', format], service.folder.path)
-      assert.deepEqual([code, stderr], [0, `Exported from ${service.folder.path} as ${format}\n`])
+      assert.deepEqual([code, stderr], [0, ''])
       assert.equal(stdout, (await ask('GET', `/v1/export?format=${format}`)).text)
     }
   })
@@ -66,7 +73,7 @@ describe('connbook export', () => {
     assert.deepEqual(await runExport(['--format', 'json', '--output', file]), {
       code: 0,
       stdout: '',
-      stderr: `Exported from ${folder} as json\n`,
+      stderr: '',
     })
     assert.equal(await readFile(file, 'utf8'), text)
     assert.equal((await stat(file)).mode & 0o777, 0o600)

@@ -16,6 +16,7 @@ process.umask(0o077)
  *   throws.
  * @param openInput Makes standard input from `input` each time that a command opens it.
  * @param isTerminal Whether standard output is a terminal.
+ * @param isScreenTerminal Whether standard error is one; by default as standard output.
  * @param columns Its width; without it, it does not report one.
  */
 export async function runCommand(
@@ -26,6 +27,7 @@ export async function runCommand(
     outputError,
     onOutput,
     isTerminal = false,
+    isScreenTerminal = isTerminal,
     columns,
     openInput = (bytes) => Readable.from([bytes], { objectMode: false }),
   }: {
@@ -34,6 +36,7 @@ export async function runCommand(
     outputError?: 'ENOSPC' | 'EPIPE' | undefined
     onOutput?: (stdout: string) => void
     isTerminal?: boolean
+    isScreenTerminal?: boolean
     columns?: number
     openInput?: (bytes: Buffer) => Readable
   } = {},
@@ -51,7 +54,7 @@ export async function runCommand(
       onOutput?.(stdout)
     },
     style: terminalStyleOf({ isTTY: isTerminal, ...(columns === undefined ? {} : { columns }) }, environment),
-    screen: { write: (text) => (stderr += text) },
+    screen: { isTTY: isScreenTerminal, write: (text) => (stderr += text) },
   })
   return { code, stdout, stderr }
 }

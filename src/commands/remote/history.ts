@@ -2,7 +2,7 @@ import type { Client } from '../../client/client.ts'
 import { queryOf } from '../../client/endpoint.ts'
 import { OtherAnswerError } from '../../client/refused.ts'
 import { alignColumns, linesOf } from '../../command-line/columns.ts'
-import { defineCommand } from '../../command-line/command.ts'
+import { defineCommand, tell } from '../../command-line/command.ts'
 import { recordExitCodes } from '../../command-line/exit-codes.ts'
 import { shown } from '../../command-line/output.ts'
 import { UsageError } from '../../errors.ts'
@@ -59,7 +59,7 @@ export const historyCommand = defineCommand({
         : rows.map((row) => row.join('\t'))
     await shown(print(linesOf(text)), 'show the history')
     if (more !== undefined) screen.write(`connbook: ${more}\n`)
-    if (style.isTerminal) screen.write(`Complete since ${escapeHidden(String(since))}\n`)
+    if (style.isTerminal) tell(screen, `Complete since ${escapeHidden(String(since))}\n`)
   },
 })
 

@@ -3,7 +3,7 @@ import { listPath } from '../../client/endpoint.ts'
 import { type LineForm, labelsOf, linesOfRun, openLines, openList } from '../../client/record-stream.ts'
 import { OtherAnswerError } from '../../client/refused.ts'
 import { linesOf, StreamedTable } from '../../command-line/columns.ts'
-import { type CommandContext, defineCommand } from '../../command-line/command.ts'
+import { type CommandContext, defineCommand, tell } from '../../command-line/command.ts'
 import { clientExitCodes } from '../../command-line/exit-codes.ts'
 import type { Options } from '../../command-line/options.ts'
 import { inform, shown } from '../../command-line/output.ts'
@@ -177,7 +177,7 @@ async function printTable(
     if (count === limit) break
   }
   await inform(print, table.end())
-  if (count === 0 && style.isTerminal) screen.write('No records\n')
+  if (count === 0 && style.isTerminal) tell(screen, 'No records\n')
 }
 
 /** The same for a terminal. */
