@@ -227,8 +227,15 @@ function silent(silenceMs: number): NoAnswerError {
 }
 
 function explain(error: unknown, outgoing: ClientRequest, endpoint: Endpoint, isConnected: boolean): unknown {
-  if (error instanceof NoAnswerError) return error
-  const { name } = endpoint
+  const { name, unusedProxy } = endpoint
+  const direct =
+    isConnected || unusedProxy === undefined
+      ? ''
+      : `; it was called directly: connbook goes by no proxy, so ${unusedProxy} does not count`
+  if (error instanceof NoAnswerError) {
+    error.message += direct
+    return error
+  }
   const reason = systemCode(error) ?? String(error)
   if (isConnected) return new NoAnswerError(`${name} gave no answer (${reason})`, { cause: error })
   const { authorizationError } = (outgoing.socket ?? {}) as Partial<TLSSocket>
@@ -239,7 +246,7 @@ function explain(error: unknown, outgoing: ClientRequest, endpoint: Endpoint, is
     })
   }
   const remedy = endpoint.remedy === undefined ? '' : `; ${endpoint.remedy}`
-  return new UnreachableError(`Cannot connect to ${name} (${reason})${remedy}`, { cause: error })
+  return new UnreachableError(`Cannot connect to ${name} (${reason})${remedy}${direct}`, { cause: error })
 }
 
 /**

@@ -31,6 +31,8 @@ export interface Endpoint {
   readonly basePath: string
   /** Completes the message that it cannot be reached, or lets nobody in without a login. */
   readonly remedy?: string
+  /** The variable that names a proxy for it, which connbook does not use. */
+  readonly unusedProxy?: string | undefined
   /** PEM texts of certificate authorities to trust, beside those of the system and of Node. */
   readonly authorities: readonly string[]
 }
@@ -98,8 +100,11 @@ export function socketEndpoint(socketPath: string, files: FileSystem = realFileS
 
 /** Whether nobody on a network can read what is sent there. */
 export function isPrivate({ isSecure, at }: Endpoint): boolean {
-  if (isSecure || 'socketPath' in at) return true
-  const { hostname } = at
+  return isSecure || 'socketPath' in at || isOfThisMachine(at.hostname)
+}
+
+/** Whether a host name or an address is of this machine alone. */
+export function isOfThisMachine(hostname: string): boolean {
   return isIP(hostname) === 0 ? LOCALHOST.test(hostname) : isLoopback(hostname)
 }
 

@@ -22,6 +22,7 @@ import {
 import { type Login, type Logins, loginsOf } from '../../client/logins.ts'
 import { findOwnerSocket } from '../../client/owner-socket.ts'
 import { speaksTls } from '../../client/tls-probe.ts'
+import { findUnusedProxy } from '../../client/unused-proxy.ts'
 import type { CommandContext, CommandInput } from '../../command-line/command.ts'
 import type { Options } from '../../command-line/options.ts'
 import { ConnbookError, UsageError } from '../../errors.ts'
@@ -148,7 +149,7 @@ async function createChosen(
       options.reason,
     )
   const { credential, login } = await chooseCredential(chosen, environment, logins, !options.noRetry, scope)
-  const endpoint = withAuthority(chosen.endpoint, options.authority ?? login?.authorities)
+  const endpoint = calledFrom(chosen.endpoint, options.authority ?? login?.authorities, environment)
   checkPrivate(endpoint, credential, options.plain || login?.isPlain === true)
   return new Client(endpoint, credential, !options.noRetry, options.reason)
 }
@@ -183,9 +184,20 @@ export function checkPrivate(
   )
 }
 
-/** @param path The path of a file of certificates; undefined for none. @throws {UsageError} if it cannot be used. */
-export function withAuthority(endpoint: Endpoint, path: string | undefined): Endpoint {
-  return path === undefined ? endpoint : { ...endpoint, authorities: [readAuthorities('--ca', path)] }
+/**
+ * The endpoint as this process calls it.
+ *
+ * @param authorities The path of a file of certificates; undefined for none. @throws {UsageError} if it cannot be used.
+ */
+export function calledFrom(
+  endpoint: Endpoint,
+  authorities: string | undefined,
+  environment: NodeJS.ProcessEnv,
+): Endpoint {
+  const called = { ...endpoint, unusedProxy: findUnusedProxy(endpoint, environment) }
+  return authorities === undefined
+    ? called
+    : { ...called, authorities: [readAuthorities('--ca', authorities)] }
 }
 
 /** @throws {UsageError} if the text is not an endpoint. */

@@ -10,7 +10,7 @@ import { readLine, readLoginPassword } from '../../command-line/terminal.ts'
 import { ConnbookError } from '../../errors.ts'
 import { isObject } from '../../json.ts'
 import { escapeHidden } from '../../text.ts'
-import { checkPrivate, clientFlags, connect, findLogin, getEndpoint, withAuthority } from './connect.ts'
+import { calledFrom, checkPrivate, clientFlags, connect, findLogin, getEndpoint } from './connect.ts'
 
 export const loginCommand = defineCommand({
   name: 'login',
@@ -31,7 +31,7 @@ export const loginCommand = defineCommand({
     const { loginUser, plain } = options
     // The file is read again by commands that run elsewhere.
     const authorities = options.authority === undefined ? undefined : resolve(options.authority)
-    const endpoint = withAuthority(await getEndpoint(url), authorities)
+    const endpoint = calledFrom(await getEndpoint(url), authorities, context.environment)
     checkPrivate(endpoint, { isSecret: true }, plain)
     const logins = loginsOf(context.environment)
     // Before the password is asked for.
@@ -63,7 +63,7 @@ export const logoutCommand = defineCommand({
     const { server, cookie, authorities } = await findLogin({ options }, logins)
     // First: a session that cannot be ended at the server is not to be used again either.
     await logins.forget(server)
-    const endpoint = withAuthority(await getEndpoint(server), options.authority ?? authorities)
+    const endpoint = calledFrom(await getEndpoint(server), options.authority ?? authorities, environment)
     await logOut(endpoint, cookie).catch((error: unknown) => {
       if (error instanceof ConnbookError)
         error.message += '; the session is forgotten here, but stays good at the server until it expires'
