@@ -5,6 +5,7 @@ import {
   type CommandInput,
   defineCommand,
   EXISTS,
+  IN_USE,
   UNKNOWN,
 } from '../command-line/command.ts'
 import { elsewhereExitCodes } from '../command-line/exit-codes.ts'
@@ -112,7 +113,7 @@ function accountCommands(kind: AccountKind, { secretFlags, texts }: AccountTexts
   const { operand: operands, replace } = kindWords[kind]
   const flags = [...placeFlags, ...serverFlags] as const
   const notes = [CHANGES_CLUSTER, CALLS_SERVER]
-  const named = { operands, notes, exitCodes: { 3: UNKNOWN, ...elsewhereExitCodes } } as const
+  const named = { operands, notes, exitCodes: { 3: UNKNOWN, ...elsewhereExitCodes, 75: IN_USE } } as const
   return [
     defineCommand({
       name: `${kind} add`,
@@ -120,7 +121,7 @@ function accountCommands(kind: AccountKind, { secretFlags, texts }: AccountTexts
       ...texts.add,
       notes,
       flags: [...flags, ...addFlags, ...secretFlags],
-      exitCodes: { 4: EXISTS, ...elsewhereExitCodes },
+      exitCodes: { 4: EXISTS, ...elsewhereExitCodes, 75: IN_USE },
       run: eitherWay(kind, addNamed, addAt),
     }),
     defineCommand({
@@ -149,7 +150,7 @@ function accountCommands(kind: AccountKind, { secretFlags, texts }: AccountTexts
       ...texts.list,
       notes: [CALLS_SERVER],
       flags,
-      exitCodes: elsewhereExitCodes,
+      exitCodes: { ...elsewhereExitCodes, 75: IN_USE },
       run: eitherWay(kind, listNames, listAt),
     }),
   ]

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
-import { DAMAGED, defineCommand } from '../command-line/command.ts'
+import { waitForCommands } from '../auth/credentials-lock.ts'
+import { DAMAGED, defineCommand, IN_USE } from '../command-line/command.ts'
 import { type Options, type PlaceFlag, placeFlags } from '../command-line/options.ts'
 import { type Print, shown } from '../command-line/output.ts'
 import { UsageError } from '../errors.ts'
@@ -34,7 +35,7 @@ export const backupCommand = defineCommand({
     'With --with-history it takes along the history of the records, without addresses and logins.',
   ],
   flags: [...placeFlags, 'withHistory'],
-  exitCodes: { ...clusterExitCodes, 0: 'the backup is complete', 65: DAMAGED },
+  exitCodes: { ...clusterExitCodes, 0: 'the backup is complete', 65: DAMAGED, 75: IN_USE },
   async run({ options, given, operands: [target = ''] }, context) {
     await checkChosenFolder({ options, given }, context, false)
     const { print, screen } = context
@@ -75,6 +76,7 @@ async function openSource(options: Pick<Options, PlaceFlag | 'withHistory'>): Pr
   const cluster = usedCluster(options)
   if (cluster !== undefined) return { ...cluster, folder: undefined, take: () => cluster.takeBackup() }
   const folder = await getUsedFolder(options.data)
+  await waitForCommands(folder)
   const take = () => readBetweenRestores(folder, () => takeBackup(folder, withHistory))
   return { place: folder.path, folder, take, [Symbol.dispose]() {} }
 }

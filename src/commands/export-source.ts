@@ -1,4 +1,5 @@
 import { readListedChanges } from '../audit/listed-changes.ts'
+import { waitForCommands } from '../auth/credentials-lock.ts'
 import { queryOf } from '../client/endpoint.ts'
 import type { CommandContext } from '../command-line/command.ts'
 import type { Options } from '../command-line/options.ts'
@@ -57,6 +58,7 @@ export async function openSource(
     return { place: cluster.place, write: exportStored(stored, { ...wanted, filter }, context) }
   }
   const folder = await getUsedFolder(options.data)
+  await waitForCommands(folder)
   const stored = await readFolder(folder)
   return { place: folder.path, folder, write: exportStored(stored, { ...wanted, filter }, context) }
 }

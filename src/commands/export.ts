@@ -3,6 +3,7 @@ import {
   type CommandInput,
   DAMAGED,
   defineCommand,
+  IN_USE,
   tell,
 } from '../command-line/command.ts'
 import { elsewhereExitCodes } from '../command-line/exit-codes.ts'
@@ -65,6 +66,7 @@ export const exportCommand = defineCommand({
     ...elsewhereExitCodes,
     0: 'the export is complete; with --follow, a signal ended it',
     65: DAMAGED,
+    75: IN_USE,
   },
   async run({ options, given }, context) {
     const { format, skip, output = '-' } = options

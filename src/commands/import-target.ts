@@ -1,5 +1,6 @@
 import { recordIfUnchanged } from '../audit/audit-trail.ts'
 import { readListedChanges } from '../audit/listed-changes.ts'
+import { withCredentialsLock } from '../auth/credentials-lock.ts'
 import { NoAnswerError, UnreachableError } from '../client/call.ts'
 import { Client } from '../client/client.ts'
 import { ownerCredential } from '../client/credential.ts'
@@ -81,7 +82,7 @@ async function importToNewFolder(
   }
   const folder = await prepareFolder(path, context)
   try {
-    return reportOf(await changeRecords(folder, drafts, order, context))
+    return reportOf(await withCredentialsLock(folder, () => changeRecords(folder, drafts, order, context)))
   } finally {
     folder.release()
   }
@@ -111,11 +112,14 @@ async function importAlone(
 ): Promise<ImportReport> {
   const { mode, isTrial } = order
   try {
-    const { drafts, read } = await readRecords(order, context)
-    const plan = isTrial
-      ? await planRecords(folder, drafts, mode)
-      : await changeRecords(folder, drafts, order, context)
-    return reportOf(plan, read)
+    // Other commands see by this lock that it is no server that has the folder.
+    return await withCredentialsLock(folder, async () => {
+      const { drafts, read } = await readRecords(order, context)
+      const plan = isTrial
+        ? await planRecords(folder, drafts, mode)
+        : await changeRecords(folder, drafts, order, context)
+      return reportOf(plan, read)
+    })
   } finally {
     folder.release()
   }

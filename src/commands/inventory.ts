@@ -1,4 +1,4 @@
-import { defineCommand } from '../command-line/command.ts'
+import { defineCommand, IN_USE } from '../command-line/command.ts'
 import { elsewhereExitCodes } from '../command-line/exit-codes.ts'
 import { UsageError } from '../errors.ts'
 import { isObject } from '../json.ts'
@@ -25,7 +25,7 @@ export const inventoryCommand = defineCommand({
     'It finds its records as export does. Records that Ansible cannot have are left out, and named on standard error.',
   ],
   flags: ['list', 'inventoryHost', 'where', ...filterFlags, ...clientFlags, ...clusterFlags],
-  exitCodes: { ...elsewhereExitCodes, 0: 'the inventory is complete' },
+  exitCodes: { ...elsewhereExitCodes, 0: 'the inventory is complete', 75: IN_USE },
   async run({ options, given }, context) {
     const { list, inventoryHost: host } = options
     if (list === (host !== undefined)) throw new UsageError('Give --list, or --host NAME')

@@ -16,6 +16,7 @@ import {
   type CommandInput,
   DAMAGED,
   defineCommand,
+  IN_USE,
 } from '../command-line/command.ts'
 import { type PlaceFlag, placeFlags } from '../command-line/options.ts'
 import { shown } from '../command-line/output.ts'
@@ -37,7 +38,7 @@ export const keysCommands: readonly Command[] = [
     examples: [['connbook keys rotate', 'accepts the old key until its last token ends']],
     notes: [CHANGES_CLUSTER],
     flags: placeFlags,
-    exitCodes: { ...clusterExitCodes, 65: DAMAGED },
+    exitCodes: { ...clusterExitCodes, 65: DAMAGED, 75: IN_USE },
     run: (input, context) => change(rotate, input, context),
   }),
   defineCommand({
@@ -46,7 +47,7 @@ export const keysCommands: readonly Command[] = [
     examples: [['connbook keys revoke-all', 'after a leak']],
     notes: [CHANGES_CLUSTER],
     flags: placeFlags,
-    exitCodes: { ...clusterExitCodes, 65: DAMAGED },
+    exitCodes: { ...clusterExitCodes, 65: DAMAGED, 75: IN_USE },
     run: (input, context) => change(revokeAll, input, context),
   }),
   defineCommand({
@@ -54,7 +55,7 @@ export const keysCommands: readonly Command[] = [
     summary: 'list the keys, and until when each is accepted',
     examples: [['connbook keys list', 'never shows their secrets']],
     flags: placeFlags,
-    exitCodes: { ...clusterExitCodes, 65: DAMAGED },
+    exitCodes: { ...clusterExitCodes, 65: DAMAGED, 75: IN_USE },
     async run(input, context) {
       await checkChosenFolder(input, context, false)
       using credentials = await getReadCredentials(input)

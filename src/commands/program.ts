@@ -17,6 +17,7 @@ import {
 } from '../errors.ts'
 import { realFileSystem } from '../files/file-system.ts'
 import { describeSystemError, throwExplained } from '../files/refusal.ts'
+import { DocumentBusyError } from '../files/shared-document.ts'
 import { NewerFolderError } from '../state/recovery.ts'
 import { journalPriorities } from '../systemd-journal.ts'
 import { escapeHidden } from '../text.ts'
@@ -85,7 +86,7 @@ function exitCode(error: unknown): ExitCode {
   if (error instanceof DamagedFileError || error instanceof DamageFoundError) return 65
   if (error instanceof NewerFolderError) return 65
   if (error instanceof InterruptedError) return 130
-  return error instanceof FolderInUseError ? 75 : 1
+  return error instanceof FolderInUseError || error instanceof DocumentBusyError ? 75 : 1
 }
 
 function exitCodeOfRefusal({ status, problem }: RefusedError): ExitCode {

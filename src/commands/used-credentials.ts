@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { accountsDocument } from '../auth/accounts-file.ts'
 import type { CredentialStorage } from '../auth/credential-storage.ts'
+import { waitForCommands } from '../auth/credentials-lock.ts'
 import { folderCredentials } from '../auth/folder-credentials.ts'
 import type { CommandContext } from '../command-line/command.ts'
 import type { Options, PlaceFlag } from '../command-line/options.ts'
@@ -41,7 +42,7 @@ export interface CredentialsToAddTo extends UsedCredentials {
 export async function getUsedCredentials({ options }: CredentialInput): Promise<UsedCredentials> {
   const cluster = usedCluster(options)
   return cluster === undefined
-    ? inFolder(await getUsedFolder(options.data))
+    ? inFolder(await getIdleFolder(options.data))
     : inCluster(cluster, () => getNodeFolder(options.data))
 }
 
@@ -51,7 +52,7 @@ export async function getReadCredentials({
 }: CredentialInput): Promise<CredentialStorage & Disposable> {
   const cluster = usedCluster(options)
   return cluster === undefined
-    ? inFolder(await getUsedFolder(options.data))
+    ? inFolder(await getIdleFolder(options.data))
     : inCluster(cluster, async () => undefined)
 }
 
@@ -62,6 +63,13 @@ export async function getCredentialsToAddTo(input: CredentialInput): Promise<Cre
   if (!isNew) return { ...(await getUsedCredentials(input)), prepare: undefined }
   const folder = dataPaths(resolve(options.data))
   return { ...inFolder(folder), prepare: (context) => prepareUnlessUsed(folder, context) }
+}
+
+/** A folder that no command has to itself. @throws {DocumentBusyError} Also throws as `getUsedFolder` does. */
+async function getIdleFolder(path: string): Promise<DataPaths> {
+  const folder = await getUsedFolder(path)
+  await waitForCommands(folder)
+  return folder
 }
 
 function inFolder(folder: DataPaths): UsedCredentials {

@@ -56,7 +56,7 @@ describe('account commands while a server runs', () => {
       else
         assert.match(
           `${code} ${stdout}${stderr}`,
-          /^1 connbook: [^\n]+: another command is doing so( \(pid \d+[^)\n]*\))?; [^\n]+\n$/,
+          /^75 connbook: [^\n]+: another command has it( \(pid \d+[^)\n]*\))?; [^\n]+\n$/,
         )
     }
     const added = finished.filter(({ code }) => code === 0).map(({ id }) => id)
