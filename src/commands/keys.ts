@@ -111,7 +111,7 @@ async function revokeAll(credentials: UsedCredentials, context: CommandContext):
   return [
     `Replaced the keys in ${place}`,
     `Key ${after[0]?.id} is the only one from now on`,
-    'Every session and token ends: a running server applies this within a second',
+    'Every session and token has ended',
   ]
 }
 
