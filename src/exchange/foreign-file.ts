@@ -2,6 +2,8 @@
 interface ForeignKind {
   /** What such a file begins with. */
   readonly head?: RegExp
+  /** What its first line is that says something: no blank one, no comment, and not the `---` before YAML. */
+  readonly line?: RegExp
   /** What it is called. */
   readonly name?: RegExp
   readonly what: string
@@ -16,7 +18,7 @@ export const PACKED = 'PK\x03'
 const AS_CSV = 'make CSV of it: connbook help import says how'
 const BY_ANSIBLE = 'make JSON of it with: ansible-inventory -i FILE --list > inventory.json'
 const ADDRESS = '(?:\\d{1,3}(?:\\.\\d{1,3}){3}|[\\da-f]*:[\\da-f:.]+(?:%\\S+)?)'
-const HOSTS_LINE = new RegExp(`^(?:[ \\t]*(?:#[^\\n]*)?\\r?\\n)*[ \\t]*${ADDRESS}[ \\t]+[^\\s,;|]+`, 'i')
+const HOSTS_LINE = new RegExp(`^${ADDRESS}[ \\t]+[^\\s,;|]+`, 'i')
 const INI_INVENTORY = "an inventory in Ansible's INI form"
 
 const foreignKinds: readonly ForeignKind[] = [
@@ -41,12 +43,8 @@ const foreignKinds: readonly ForeignKind[] = [
   { head: /^\s*\[remmina\]/, name: /\.remmina$/i, what: 'a file of Remmina', way: AS_CSV },
   { head: /^[^\n#]*\bansible_\w+\s*=/m, what: INI_INVENTORY, way: BY_ANSIBLE },
   { head: /^\[[\w.-]+:(?:children|vars)\]/m, what: INI_INVENTORY, way: BY_ANSIBLE },
-  {
-    head: /^(?:[ \t]*#[^\n]*\n|---[^\n]*\n|\s*\n)*(?:all|ungrouped):\s*\n/,
-    what: 'an inventory in YAML',
-    way: BY_ANSIBLE,
-  },
-  { head: HOSTS_LINE, what: 'a list like /etc/hosts', way: AS_CSV },
+  { line: /^(?:all|ungrouped):$/, what: 'an inventory in YAML', way: BY_ANSIBLE },
+  { line: HOSTS_LINE, what: 'a list like /etc/hosts', way: AS_CSV },
   { name: /\.ya?ml$/i, what: 'a file of YAML, such as an inventory of Ansible', way: BY_ANSIBLE },
   { name: /\.ini$/i, what: 'a file of INI, such as an inventory of Ansible', way: BY_ANSIBLE },
 ]
@@ -59,7 +57,17 @@ const foreignKinds: readonly ForeignKind[] = [
  */
 export function describeForeignFile(head: string, name = ''): string | undefined {
   const text = head.slice(0, FOREIGN_HEAD_CHARACTERS)
+  const line =
+    text
+      .split('\n')
+      .map((each) => each.trim())
+      .find(saysSomething) ?? ''
   const found =
-    foreignKinds.find((kind) => kind.head?.test(text)) ?? foreignKinds.find((kind) => kind.name?.test(name))
+    foreignKinds.find((kind) => kind.head?.test(text) || kind.line?.test(line)) ??
+    foreignKinds.find((kind) => kind.name?.test(name))
   return found === undefined ? undefined : `is ${found.what}: ${found.way}`
+}
+
+function saysSomething(line: string): boolean {
+  return line !== '' && !line.startsWith('#') && !line.startsWith('---')
 }

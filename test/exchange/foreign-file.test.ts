@@ -52,6 +52,9 @@ describe('a file of another tool', () => {
   })
 
   it('is looked at in no more than its beginning, in linear time', () => {
+    const lines = ['\n', '\r\n', ' \n', '\t\n', '#\r\n', '# \n', '---\n', ' # --- \r\n']
+    for (const line of lines)
+      assert.equal(describeForeignFile(`${line.repeat(2_000)}x`), undefined, JSON.stringify(line))
     for (const text of ['ansible_'.repeat(1_000_000), '# \n'.repeat(1_000_000), `${'[a:'.repeat(500_000)}\n`])
       assert.equal(describeForeignFile(text), undefined)
   })
