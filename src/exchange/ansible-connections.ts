@@ -8,36 +8,24 @@ const ports: ReadonlyMap<string, number> = new Map([
 const SSH_PORT = 22
 
 const sshConnections = new Set(['', 'ssh', 'smart', 'ansible.builtin.ssh'])
-/** Connections that Ansible knows by a short name, now or before they went into collections. */
-const shortNames = new Set([
-  ...['winrm', 'psrp', 'network_cli', 'netconf', 'httpapi', 'local', 'paramiko', 'paramiko_ssh'],
-  ...[
-    'docker',
-    'podman',
-    'buildah',
-    'kubectl',
-    'oc',
-    'lxc',
-    'lxd',
-    'libvirt_lxc',
-    'chroot',
-    'jail',
-    'iocage',
-  ],
-  ...['zone', 'funcd', 'saltstack', 'qubes', 'vmware_tools', 'aws_ssm', 'incus'],
-  ...['napalm', 'persistent', 'proxmox_pct_remote', 'machinectl', 'nsenter'],
-])
-/** A name with its collection. */
-const FULL_NAME = /^[a-z_]\w*(?:\.[a-z_]\w*){2,}$/
+/**
+ * Connections to another machine. With others, such as `local`, `chroot` or `docker`, tasks would run on the machine of
+ * whoever runs Ansible, which no record may bring about.
+ */
+const remoteNames = new Set(
+  ['winrm', 'psrp', 'paramiko', 'paramiko_ssh']
+    .flatMap((name) => [name, `ansible.builtin.${name}`])
+    .concat(['network_cli', 'netconf', 'httpapi'].flatMap((name) => [name, `ansible.netcommon.${name}`])),
+)
 
 /** @param connection What `ansible_connection` says. */
 export function isSshConnection(connection: string): boolean {
   return sshConnections.has(connection)
 }
 
-/** Whether a kind of records is a connection of Ansible other than ssh. */
+/** Whether a kind of records is a connection of Ansible to another machine, other than ssh. */
 export function isOtherConnection(kind: string): boolean {
-  return !sshConnections.has(kind) && (shortNames.has(kind) || FULL_NAME.test(kind))
+  return remoteNames.has(kind)
 }
 
 /** The port that Ansible takes where an inventory says none. @param connection Nothing for ssh. */

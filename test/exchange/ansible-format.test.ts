@@ -37,13 +37,16 @@ describe('a record in an inventory', () => {
     const { labelled } = ansibleFormat
     assert.ok(typeof labelled === 'function')
     const form = labelled({ store: '', isShared: () => false, find: () => undefined, keeps: () => true })
-    const kinds = ['winrm', 'network_cli', 'local', 'community.docker.docker_api', 'ssh', 'postgres', 'http']
+    const meant = ['winrm', 'network_cli', 'ansible.netcommon.httpapi', 'paramiko_ssh']
+    // With these, tasks would run on the machine of the reader.
+    const near = ['local', 'ansible.builtin.local', 'chroot', 'nsenter', 'community.docker.docker', 'a.b.c']
+    const kinds = [...meant, 'ssh', ...near, 'postgres']
     const lines = kinds.map((kind) => {
       const one = record('a', { labels: { kind } })
       return form.isMeant?.(one) ? (/ansible_connection: .*/.exec(form.encode(one))?.[0] ?? '') : undefined
     })
-    const connections = kinds.slice(0, 4).map((kind) => `ansible_connection: "${kind}"`)
-    assert.deepEqual(lines, [...connections, '', undefined, undefined])
+    const connections = meant.map((kind) => `ansible_connection: "${kind}"`)
+    assert.deepEqual(lines, [...connections, '', ...near.map(() => undefined), undefined])
   })
 
   it('marks a long key as a key', () => {
