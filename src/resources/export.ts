@@ -16,6 +16,7 @@ import type { Content, Parameter } from '../openapi/operation.ts'
 import { refTo } from '../openapi/schemas.ts'
 import type { LongWork, Scheduler } from '../scheduler.ts'
 import { type Access, accessOf } from '../store/access.ts'
+import type { Configuration } from '../store/configuration.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { type Filter, matcherOf } from '../store/record-filter.ts'
 import { counted, eitherOf } from '../text.ts'
@@ -126,6 +127,9 @@ interface ExportQuery {
   readonly filter: Filter | undefined
 }
 
+/** Who shares the event loop with callers: the exports that note something, one after the other. */
+const NOTING_EXPORTS = 'noting exports'
+
 interface PreparedExport extends ExportSummary {
   /** The tag of the records. */
   readonly tag: string
@@ -186,13 +190,15 @@ export function exportHandlers(
   /** Waits for its turn if it is to note something of records: otherwise many of them would fill the memory. */
   async function prepareInTurn(request: Request, query: ExportQuery, access: Access | undefined) {
     const caller = callerKey(request)
-    const run = () => scheduler.run(caller, prepare(query, access), request.signal)
-    const isKnown =
-      access === undefined && query.filter === undefined && summaries.find(query.format, store.tag)
-    if (isKnown || !notesNames(exportFormats[query.format], store.hasLabels)) return run()
+    const known =
+      access === undefined && query.filter === undefined ? summaries.find(query.format, store.tag) : undefined
+    if (known !== undefined) return preparedOf(known, store.tag, recordsNow())
+    if (!notesNames(exportFormats[query.format], store.hasLabels))
+      return scheduler.run(caller, prepare(query, access), request.signal)
     await queue.enter([caller])
     try {
-      return await run()
+      // Not as the caller: behind other works of his, it would keep the place from others.
+      return await scheduler.run(NOTING_EXPORTS, prepare(query, access), request.signal)
     } finally {
       queue.leave()
     }
@@ -203,9 +209,10 @@ export function exportHandlers(
     { format, filter: asked }: ExportQuery,
     access: Access | undefined,
   ): LongWork<PreparedExport> {
-    const { id, tag, revision, count, jsonBytes } = store
+    const { id, tag, revision } = store
     const shown = store.tagFor(access)
-    const records = store.freeze()
+    const now = recordsNow()
+    const { records } = now
     const filter = access === undefined ? asked : access.limit(asked)
     const matches = filter && matcherOf(filter)
     const seen = access?.limit(undefined) === undefined ? undefined : access.sees
@@ -221,13 +228,23 @@ export function exportHandlers(
       matches === undefined
         ? (summaries.find(format, tag) ?? summaries.keep(format, { tag, revision }, yield* summarize()))
         : yield* summarize()
-    return {
-      ...summary,
-      tag: shown,
-      pieces: exportPieces(records, summary),
-      keeps: { revision, records: count, jsonBytes, ...(summary.notedBytes > 0 ? { noted: summary } : {}) },
-    }
+    return preparedOf(summary, shown, now)
   }
+
+  function recordsNow() {
+    const { revision, count, jsonBytes } = store
+    return { records: store.freeze(), keeps: { revision, records: count, jsonBytes } }
+  }
+}
+
+/** @param tag That of the records. */
+function preparedOf(
+  summary: ExportSummary,
+  tag: string,
+  { records, keeps }: { readonly records: Iterable<Configuration>; readonly keeps: KeptRecords },
+): PreparedExport {
+  const noted = summary.notedBytes > 0 ? { noted: summary } : {}
+  return { ...summary, tag, pieces: exportPieces(records, summary), keeps: { ...keeps, ...noted } }
 }
 
 /** @throws {InvalidInputError} naming every faulty parameter. */

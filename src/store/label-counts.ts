@@ -65,19 +65,26 @@ export function* countLabelValues(
     LABEL_KEYS_LISTED_MAX,
     textsMax,
     (labels, counts) => {
-      for (const key in labels) counts.add(0, key)
+      let texts = 0
+      for (const key in labels) {
+        counts.add(0, key)
+        texts += 1
+      }
+      return texts
     },
   )
   const groups = new Map(keys.top.map(([key], group) => [key, group]))
   const members = new RememberedMembers()
   const values = yield* countAll(kept, groups.size, LABEL_VALUES_LISTED_MAX, textsMax, (labels, counts) => {
+    let texts = 0
     for (const key in labels) {
       const group = groups.get(key)
       const value = labels[key] ?? ''
-      if (group === undefined) continue
-      if (key !== GROUP_KEY) counts.add(group, value)
-      else for (const member of members.of(value)) counts.add(group, member)
+      const counted = key === GROUP_KEY ? members.of(value) : [value]
+      texts += counted.length
+      if (group !== undefined) for (const text of counted) counts.add(group, text)
     }
+    return texts
   })
   const labels = keys.top.map(([key, count], group) => {
     const { top = [], size = 0 } = values[group] ?? {}
@@ -110,27 +117,27 @@ function* keptOf(leaves: Leaves, matches: Matcher): LongWork<Kept> {
 /**
  * The most frequent texts of each group.
  *
- * @param take Adds the texts of some labels to the counts.
+ * @param take Adds the texts of some labels to the counts, and says how many there are.
  */
 function* countAll(
   { leaves, isKept }: Kept,
   groups: number,
   listedMax: number,
   textsMax: number,
-  take: (labels: Labels, counts: TextCounts) => void,
+  take: (labels: Labels, counts: TextCounts) => number,
 ): LongWork<readonly Listed[]> {
+  const slice = new Slice()
   let all: readonly Listed[] = Array.from({ length: groups }, () => ({ top: [], size: 0 }))
   for (let from = 0; from < TEXT_HASHES; ) {
     const counts = new TextCounts(textsMax, from)
     let at = 0
     for (const leaf of leaves) {
       for (const { labels = {} } of leaf) {
-        if (isKept[at] === 1) take(labels, counts)
+        if (slice.isOverAfter(isKept[at] === 1 ? take(labels, counts) : 1)) yield
         at += 1
         if (counts.isTooLarge) yield* counts.shrink()
       }
       if (from === 0 && counts.to < TEXT_HASHES / PARTS_MAX) throw new AnswerTooLargeError(TOO_MANY)
-      yield
     }
     const next: Listed[] = []
     for (const [group, { top, size }] of all.entries()) {
