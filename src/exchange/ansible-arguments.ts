@@ -92,7 +92,7 @@ class ArgumentsReader implements SshArguments {
   }
 
   #takeProxyCommand(command: string) {
-    const hop = command === 'none' ? command : hopOfProxyCommand(shellWords(command) ?? [])
+    const hop = hopOfProxyCommand(shellWords(command) ?? [])
     this.#takeWay(
       'ProxyCommand',
       hop,

@@ -1,6 +1,8 @@
 import { isIPv6 } from 'node:net'
 import { isPlainHop } from './hops.ts'
 
+/** Programs that connect, where they are given no more than a host and a port. */
+const CONNECTING = /^(?:\/(?:usr\/)?bin\/)?(?:nc|ncat|netcat)$/
 /** What ssh replaces with the host and the port that a connection is for. */
 const TARGET = /^(?:%h|\[%h\]):%p$/
 
@@ -9,10 +11,13 @@ const TARGET = /^(?:%h|\[%h\]):%p$/
  * and `-p`.
  *
  * @param words The command, as a shell splits it.
- * @returns `[USER@]HOST[:PORT]`; undefined for a command that does anything else.
+ * @returns `[USER@]HOST[:PORT]`; `none` for `none` and for a program that only connects to the target; undefined for a
+ *   command that does anything else.
  */
 export function hopOfProxyCommand(words: readonly string[]): string | undefined {
-  const [program, ...rest] = words
+  const [program = '', ...rest] = words
+  if (words.length === 1 && program === 'none') return 'none'
+  if (CONNECTING.test(program) && rest.join(' ') === '%h %p') return 'none'
   const found = new Map<string, string>()
   if (program !== 'ssh') return undefined
   for (let at = 0; at < rest.length; at++) {

@@ -197,7 +197,7 @@ export class SshConfiguration {
     const lower = lowerKeyword(written)
     if (lower === 'proxycommand') {
       // ssh takes the first of the two; none stands for neither.
-      const text = words.length === 1 && words[0] === 'none' ? 'none' : hopOfProxyCommand(words)
+      const text = hopOfProxyCommand(words)
       this.#add(condition, { keyword: 'proxyjump', text, location })
       if (text !== undefined) return
     }

@@ -93,7 +93,7 @@ describe('connbook import of a real SSH configuration', () => {
   it('names faults of one kind once, what changes the way first, with and without --skip', async (t) => {
     const hosts = Array.from(
       { length: 300 },
-      (_, i) => `Host h${i}\n  User u\n  ProxyCommand nc %h %p\n  X y\n`,
+      (_, i) => `Host h${i}\n  User u\n  ProxyCommand nc -x proxy %h %p\n  X y\n`,
     )
     const { home, config, environment } = await homeWith(t, {
       config: `${hosts.join('')}Host good\n  User u\nMatch user x\n  Port 1\n`,

@@ -114,7 +114,7 @@ Host c
   ProxyJump ssh://j/path
 Host d
   User x
-  ProxyCommand nc %h %p
+  ProxyCommand nc -x proxy %h %p
 Host *
   ProxyJump last
   "Port 1
@@ -169,7 +169,7 @@ Host f
   ProxyJump first
 Host *
   ProxyJump last
-  ProxyCommand nc %h %p
+  ProxyCommand nc -x proxy %h %p
 `
     const { hosts, labels, faults } = resolve(text, 'u')
     assert.deepEqual(
