@@ -46,6 +46,8 @@ export type FindRecord = (name: string) => HopRecord | undefined
 const PLAIN_HOP =
   /^(?:[A-Za-z0-9_][\w.-]*@)?(?:[A-Za-z0-9_][\w.-]*|\[[0-9A-Fa-f:.]+\])(?::(?<port>[1-9]\d{0,4}))?$/
 const PORT_MAX = 65_535
+/** Of ssh. */
+const DEFAULT_PORT = 22
 /** What is wrong with other hops, to complete "a value that …". */
 export const NOT_HOPS = 'is not [USER@]HOST[:PORT], or several with commas between them'
 /** The user is what stands before the last `@`, as in ssh. */
@@ -185,11 +187,11 @@ export function writtenJump(record: HopRecord, find: FindRecord): WrittenJump | 
   if (value === undefined || isNone(value))
     return value === undefined ? undefined : { word: value, warnings: [] }
   const way = resolveWay(record, find)
-  return way === undefined || typeof way === 'string' ? way : writeWay(way)
+  return way === undefined || typeof way === 'string' ? way : writeWay(record, way)
 }
 
 /** @returns The reason, which completes "The record …", if ssh would refuse a hop as it is written out. */
-export function writeWay(way: Way): WrittenJump | string {
+export function writeWay(record: HopRecord, way: Way): WrittenJump | string {
   const words: string[] = []
   for (const hop of way.all) {
     const word = writtenHop(hop)
@@ -200,7 +202,22 @@ export function writeWay(way: Way): WrittenJump | string {
     }
     words.push(word)
   }
-  return { word: words.join(','), warnings: warningsOf(way.all, true) }
+  return (
+    faultOfLastHop(record, words.at(-1)) ?? { word: words.join(','), warnings: warningsOf(way.all, true) }
+  )
+}
+
+/**
+ * Why ssh refuses a way for its last hop, to complete "The record …": it is written as the record's own address ("jumphost
+ * loop"). ssh compares texts and resolves no names.
+ */
+export function faultOfLastHop({ hostname, port, username }: HopRecord, word = ''): string | undefined {
+  const hop = HOP_PARTS.exec(word)?.groups
+  const isSame =
+    lookupAddress(hop?.host ?? '').toLowerCase() === lookupAddress(hostname).toLowerCase() &&
+    Number(hop?.port ?? DEFAULT_PORT) === port &&
+    (hop?.user ?? username) === username
+  return isSame ? 'goes through its own address, which ssh refuses as a loop' : undefined
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Configuration, ImportedConfiguration, NewConfiguration } from '../
 import { labelOf } from '../store/labels.ts'
 import type { ExportFormat, RecordBook } from './export-format.ts'
 import {
+  faultOfLastHop,
   HOPS_MAX,
   hasHops,
   hostOfHop,
@@ -106,9 +107,11 @@ class Hosts {
       way.own.every(
         ({ word, record: hop }) => isPlainHop(word) && (hop === undefined || this.#has(hop.name, depth)),
       )
-    )
-      return { warnings: warningsOf(way.own, false) }
-    const written = writeWay(way)
+    ) {
+      const loop = faultOfLastHop(record, way.own.at(-1)?.word)
+      return loop === undefined ? { warnings: warningsOf(way.own, false) } : { obstacle: loop }
+    }
+    const written = writeWay(record, way)
     if (typeof written === 'string') return { obstacle: written }
     const confused = this.#findConfused(way, depth)
     return confused === undefined

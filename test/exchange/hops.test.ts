@@ -43,7 +43,7 @@ describe('the way to a record', () => {
   it('has the hops of the first hop before it, and those of no other', () => {
     const [first, second] = [through('first', 'bastion'), through('second', 'other.example')]
     assert.equal(
-      written(through('web', 'first,second'), first, second, bastion),
+      written(through('web', 'first,second', { port: 443 }), first, second, bastion),
       'jump@192.0.2.1:2222,ops@host.example:22,ops@host.example:22',
     )
   })
@@ -57,7 +57,7 @@ describe('the way to a record', () => {
 
   it('has at most 16 hops, those of its hops included', () => {
     const chain = Array.from({ length: 17 }, (_, i) =>
-      i === 0 ? draft('h0') : through(`h${i}`, `h${i - 1}`),
+      i === 0 ? draft('h0') : through(`h${i}`, `h${i - 1}`, { port: 1_000 + i }),
     )
     const [sixteen, seventeen] = [through('web', 'h15'), through('web', 'h16')]
     assert.equal(written(sixteen, ...chain)?.split(',').length, 16)
@@ -80,6 +80,22 @@ describe('the way to a record', () => {
     }
     assert.match(String(resolveWay(through('web', 'h30'), find)), /more than 16 hops/)
     assert.ok(asked < 200, `${asked} records were looked up`)
+  })
+
+  it('does not end at its own address, which ssh takes for a loop', async () => {
+    const web = through('web', 'gate', { hostname: '[2001:db8::1]', port: 2222 })
+    const gate = { ...web, name: 'gate', labels: {} }
+    const reason = 'goes through its own address, which ssh refuses as a loop'
+    assert.equal(written(web, gate), reason)
+    assert.equal(written(web, { ...gate, port: 22 }), 'ops@[2001:db8::1]:22')
+    assert.equal(written(through('web', 'gate,bastion', { port: 2222 }), gate, bastion)?.split(',').length, 2)
+    for (const word of ['host.example', 'ops@HOST.example:22', 'host.example:22'])
+      for (const format of ['ssh-config', 'ansible'])
+        assert.deepEqual((await exported(format, recordsOf([through('web', word)]))).obstacles, {
+          web: reason,
+        })
+    for (const word of ['root@host.example', 'host.example:2222', 'gate'])
+      assert.deepEqual((await exported('ssh-config', recordsOf([through('web', word), gate]))).obstacles, {})
   })
 
   const refused: [what: string, hop: object][] = [
@@ -151,7 +167,7 @@ describe('an ssh-config export with hops that are records', () => {
 
   it('refuses a hop whose host is the name of another record in the file', async () => {
     const records = [
-      through('web', 'gate'),
+      through('web', 'gate', { hostname: 'web.example' }),
       draft('gate', { labels: { kind: 'vpn' } }),
       draft('host.example'),
     ]
@@ -164,11 +180,13 @@ describe('an ssh-config export with hops that are records', () => {
   })
 
   it('ends where records are hops of each other behind others', async () => {
-    const [a, b] = [through('a', 'x.example,b'), through('b', 'x.example,a')]
+    const [a, b] = [through('a', 'x.example,b', { port: 443 }), through('b', 'x.example,a')]
     const { names, text } = await exported('ssh-config', recordsOf([a, b]))
     assert.deepEqual(names, ['a', 'b'])
-    assert.match(text, /ProxyJump x\.example,ops@host\.example:22\n/)
-    const deep = Array.from({ length: 5_000 }, (_, i) => through(`h${i}`, `x.example,h${i + 1}`))
+    assert.match(text, /ProxyJump x\.example,ops@host\.example:\d+\n/)
+    const deep = Array.from({ length: 5_000 }, (_, i) =>
+      through(`h${i}`, `x.example,h${i + 1}`, { port: 1 + i }),
+    )
     assert.equal((await exported('ssh-config', recordsOf(deep))).names.length, 5_000)
   })
 

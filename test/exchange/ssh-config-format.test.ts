@@ -81,7 +81,7 @@ describe('a record in an ssh-config', () => {
       draft('gate', { username: '$(touch x)' }),
       draft('behind', { labels: { 'ssh.proxyjump': 'gate' } }),
       draft('typed', { labels: { 'ssh.proxyjump': '$(touch x)@gate' } }),
-      draft('other', { labels: { 'ssh.proxyjump': 'ops@gate' } }),
+      draft('other', { port: 443, labels: { 'ssh.proxyjump': 'ops@gate' } }),
     ])
     const { text, obstacles } = await exported('ssh-config', records)
     assert.deepEqual(Object.keys(obstacles), ['gate', 'behind', 'typed'])
