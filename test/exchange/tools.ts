@@ -116,26 +116,33 @@ export async function askAnsible(file: string, names: readonly string[]): Promis
   return names.map((name) => {
     const vars = hostvars.get(name)
     return (
-      vars && {
-        hostname: String(vars.ansible_host),
-        port: Number(vars.ansible_port),
-        username: textOf(vars.ansible_user),
-        labels: {
-          jump: textOf(vars.ansible_ssh_common_args ?? ''),
-          hasOwnSocket: vars.ansible_control_path !== undefined,
-          identity: textOf(vars.ansible_ssh_private_key_file ?? ''),
-          variables: Object.fromEntries(
-            Object.entries(vars)
-              .filter(([variable]) => variable.startsWith('connbook_'))
-              .map(([variable, value]) => [variable, textOf(value)]),
-          ),
-          groups: Object.keys(listed)
-            .filter((group) => group !== 'ungrouped' && listed[group]?.hosts?.includes(name))
-            .sort(),
-        },
-      }
+      vars &&
+      seenByAnsible(
+        vars,
+        Object.keys(listed).filter((group) => listed[group]?.hosts?.includes(name)),
+      )
     )
   })
+}
+
+/** A host with its variables and groups. */
+export function seenByAnsible(vars: Readonly<Record<string, unknown>>, groups: readonly string[]): Seen {
+  return {
+    hostname: String(vars.ansible_host),
+    port: Number(vars.ansible_port),
+    username: textOf(vars.ansible_user),
+    labels: {
+      jump: textOf(vars.ansible_ssh_common_args ?? ''),
+      hasOwnSocket: vars.ansible_control_path !== undefined,
+      identity: textOf(vars.ansible_ssh_private_key_file ?? ''),
+      variables: Object.fromEntries(
+        Object.entries(vars)
+          .filter(([variable]) => variable.startsWith('connbook_'))
+          .map(([variable, value]) => [variable, textOf(value)]),
+      ),
+      groups: groups.filter((group) => group !== 'ungrouped').sort(),
+    },
+  }
 }
 
 /** `ansible-inventory` shows so what it does not evaluate. */
@@ -209,7 +216,7 @@ interface Startup {
 }
 
 /** What a record says to psql by its labels; the tests themselves name a database for the others. */
-function databaseOf({ labels }: Configuration): string {
+export function databaseOf({ labels }: Configuration): string {
   return labelOf(labels, 'pg.dbname') ?? 'x'
 }
 
@@ -247,7 +254,7 @@ export async function listenAsPostgres(t: TestContext, certificate?: TestCertifi
   return { seen, port: (server.address() as AddressInfo).port }
 }
 
-async function askPsql(
+export async function askPsql(
   file: string,
   records: readonly Configuration[],
   port: number,
