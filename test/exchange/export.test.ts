@@ -315,6 +315,8 @@ describe('an export', () => {
     const plain = Array.from({ length: 4_000 }, (_, i) => draft(`host-${i}`))
     const bastion = draft('bastion')
     const behind = plain.map((each) => ({ ...each, labels: { 'ssh.proxyjump': 'bastion' } }))
+    const apart = plain.map((each, i) => ({ ...each, hostname: `h${i}.example` }))
+    assert.ok(noted('ansible', apart, 16 * apart.length) < 0.5 * apart.length)
     for (const format of ['ansible-json', 'env', 'hosts', 'ssh-config'] as const) {
       assert.ok(noted(format, plain) < 0.5 * plain.length, format)
       // While it is prepared, too.
@@ -325,12 +327,14 @@ describe('an export', () => {
   it('is refused while it is prepared, when its notes take more than they may', () => {
     const grouped = Array.from({ length: 1_000 }, (_, i) => draft(`a${i}`, { labels: { group: groups(4) } }))
     const equal = Array.from({ length: 1_000 }, (_, i) => draft(`a${i % 2 ? '-' : '_'}${i >> 1}`))
+    const paired = Array.from({ length: 1_000 }, (_, i) => draft(`a${i}`, { port: 1 + (i >> 1) }))
     const chained = Array.from({ length: 1_000 }, (_, i) =>
       draft(`a${i}`, { labels: { 'ssh.proxyjump': `a${i + 1}` } }),
     )
     for (const [format, drafts] of [
       ['ansible', grouped],
       ['ansible-json', grouped],
+      ['ansible', paired],
       ['env', equal],
       ['ssh-config', chained],
     ] as const) {
