@@ -20,6 +20,9 @@ const EACH = new RegExp(`(?<json>${RECORD}),?`, 'guy')
 const UNNAMED = RECORD.replace(/\(\?<[a-z]+>/g, '(?:')
 const RUN = new RegExp(`${UNNAMED}(?:,${UNNAMED}){0,${RUN_RECORDS_MAX - 1}}`, 'uy')
 
+/** Begins a record behind another one of a run. */
+const NEXT = ',{"id":'
+
 /** How records become lines. */
 export interface LineForm {
   /** The lines of a run of usual records. */
@@ -215,6 +218,11 @@ function recordsOfRun(run: string): ServedRecord[] {
  */
 export function linesOfRun(run: string, form: string): string {
   return run.replace(EACH, `${form}\n`)
+}
+
+/** The lines of a run as they came. Within a usual record nothing stands for the beginning of the next one. */
+export function jsonOfRun(run: string): string {
+  return run === '' ? '' : `${run.replaceAll(NEXT, NEXT.replace(',', '\n'))}\n`
 }
 
 /** @param labelled As in `linesOfRun`. @returns The labels, sorted. */

@@ -1,6 +1,13 @@
 import type { Client } from '../../client/client.ts'
 import { listPath } from '../../client/endpoint.ts'
-import { type LineForm, labelsOf, linesOfRun, openLines, openList } from '../../client/record-stream.ts'
+import {
+  jsonOfRun,
+  type LineForm,
+  labelsOf,
+  linesOfRun,
+  openLines,
+  openList,
+} from '../../client/record-stream.ts'
 import { OtherAnswerError } from '../../client/refused.ts'
 import { linesOf, StreamedTable } from '../../command-line/columns.ts'
 import { type CommandContext, defineCommand, tell } from '../../command-line/command.ts'
@@ -21,7 +28,7 @@ const TAB_LINE = `${fieldNames.map((name) => `$<${name}>`).join('\t')}$<labelled
 /** A record a line. */
 export const jsonForm: LineForm = {
   of: ({ json }) => json,
-  ofRun: (run) => linesOfRun(run, '$<json>'),
+  ofRun: jsonOfRun,
 }
 export const nameForm: LineForm = {
   of: ({ record }) => record.name,

@@ -25,6 +25,22 @@ describe('connbook ls', () => {
     ])
   })
 
+  it('passes JSON on as the server exports it, byte for byte, also where a record looks like several', async (t) => {
+    const texts = [',{"id":', '},{"id":2', 'a,{id:', '\u202e', 'ü 漢 🙂', '\\']
+    const odd = texts.map((text) => ({
+      ...{ ...web1, name: `odd ${text}` },
+      labels: { id: text, name: 'x},{' },
+    }))
+    const { run } = await openServer(t, [web1, ...odd, db1])
+    const { stdout } = await run(['ls', '--json'])
+    assert.equal(stdout, (await run(['export', '--format', 'jsonl'])).stdout)
+    const names = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).name)
+    assert.deepEqual(names.toSorted(), [web1, ...odd, db1].map(({ name }) => name).toSorted())
+  })
+
   it('prints a record a line as JSON, or names alone, but not both', async (t) => {
     const { run } = await openServer(t, [web1, db1])
     const { stdout } = await run(['ls', '--json'])
