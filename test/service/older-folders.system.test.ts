@@ -4,10 +4,9 @@ import { chmod, cp, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { logIn } from '../support/api.ts'
-import { runCommand } from '../support/command.ts'
-import { until } from '../support/eventually.ts'
+import { eventually } from '../support/eventually.ts'
+import { runExecutable, startExecutable } from '../support/executable.ts'
 import { createClient } from '../support/http-client.ts'
-import { start } from '../support/service.ts'
 import { draft } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -46,11 +45,11 @@ async function openOlder(t: TestContext, name: string) {
       }
     },
     async serve() {
-      const { url, stop, log } = await start(t, { folder, environment: {} })
+      const { url, stop, stderr } = await startExecutable(t, ['--data', folder])
       const ask = createClient(url, await logIn(url, { username: 'admin', password }))
       const list = async () =>
         (await ask('GET', '/configurations/')).json<{ configurations: unknown[] }>().configurations
-      return { ask, list, stop, log }
+      return { ask, list, stop, stderr }
     },
   }
 }
@@ -76,13 +75,14 @@ for (const [name, { backups, ...forms }] of Object.entries(versions)) {
 
     it('has the newest forms after a change, with all that it held', async (t) => {
       const { folder, expected, serve, forms: found } = await openOlder(t, name)
-      const { ask, list, stop, log } = await serve()
+      const { ask, list, stop, stderr } = await serve()
       assert.equal((await ask('POST', '/configurations/', { body: draft('new') })).status, 200)
-      if (forms.journal < newest.journal) await until(() => log.events.includes('snapshot_written'))
+      if (forms.journal < newest.journal)
+        await eventually('a snapshot is written', () => stderr().includes('"snapshot_written"'))
       const listed = await list()
       assert.deepEqual(listed.slice(0, -1), expected)
       await stop()
-      const added = await runCommand(['user', 'add', 'new', '--data', folder], { input: `${password}\n` })
+      const added = await runExecutable(['user', 'add', 'new', '--data', folder], { input: `${password}\n` })
       assert.equal(added.code, 0, added.stderr)
       assert.deepEqual(await found(), newest)
       const again = await serve()
@@ -97,10 +97,10 @@ for (const [name, { backups, ...forms }] of Object.entries(versions)) {
         )
         const room = await temporaryFolder(t)
         const [folder, target] = [join(room, 'restored'), join(room, 'again.json')]
-        const restored = await runCommand(['restore', path, '--data', folder])
+        const restored = await runExecutable(['restore', path, '--data', folder])
         assert.equal(restored.code, 0, restored.stderr)
         const withHistory = version === 4 ? ['--with-history'] : []
-        assert.equal((await runCommand(['backup', target, '--data', folder, ...withHistory])).code, 0)
+        assert.equal((await runExecutable(['backup', target, '--data', folder, ...withHistory])).code, 0)
         const [before, after] = await Promise.all(
           [path, target].map(async (file) => JSON.parse(await readFile(file, 'utf8'))),
         )
