@@ -161,7 +161,7 @@ async function readSshHosts(
   // With --mode replace, an import of no records would remove every record.
   if (!isSkipping || hosts.length === 0) throw refusal(order, faults.list(), faults.count, hosts.length > 0)
   const count = counted(faults.count, 'fault')
-  const lines = linesOf(faults.list()).join('\n')
+  const lines = linesOf(faults.list(), faults.count).join('\n')
   context.screen.write(`connbook: Left out of ${source}, for ${count}:\n${lines}\n`)
   return hosts
 }

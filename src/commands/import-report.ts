@@ -73,19 +73,19 @@ export function refusal(
   faultCount: number,
   isAnyHostLeft = false,
 ): ImportRefusedError {
-  const rest = faultCount - countFaults(faults)
   const advice = isAnyHostLeft
     ? '; correct them, or leave these lines and hosts out with --skip'
     : '; without what they name no host is left; correct some of them'
   return new ImportRefusedError(
     `Cannot import ${source}: ${counted(faultCount, 'fault')}; nothing has changed${format === 'ssh-config' ? advice : ''}\n` +
-      linesOf(faults).join('\n') +
-      (rest > 0 ? `\n  and ${rest} more` : ''),
+      linesOf(faults, faultCount).join('\n'),
   )
 }
 
-export function linesOf(faults: readonly FileFault[]): string[] {
-  return faults.map((fault) => `  ${describeFault(fault)}`)
+/** @param count All faults, also those that are not listed. */
+export function linesOf(faults: readonly FileFault[], count = countFaults(faults)): string[] {
+  const rest = count - countFaults(faults)
+  return [...faults.map((fault) => `  ${describeFault(fault)}`), ...(rest > 0 ? [`  and ${rest} more`] : [])]
 }
 
 /** One line, without its end. */

@@ -73,10 +73,11 @@ export class FoundFaults {
     return this.#sorted().map(listedFault)
   }
 
-  /** What to say where all of it is left out. */
+  /** What to say where all of it is left out: as many as `list` has at most; the last counts what has no place. */
   warnings(): ImportWarning[] {
-    const groups = this.#sorted()
-    const rest = this.#count - groups.reduce((sum, { count }) => sum + count, 0)
+    const all = this.#sorted()
+    const groups = sumOf(all) === this.#count ? all : all.slice(0, this.#max - 1)
+    const rest = this.#count - sumOf(groups)
     return [
       ...groups.map(leftOutWarning),
       ...(rest > 0 ? [{ detail: `left out: ${rest} more, for other reasons` }] : []),
@@ -87,6 +88,10 @@ export class FoundFaults {
     const sorted = [this.#ways, this.#others].map((groups) => groups.toSorted((a, b) => a.order - b.order))
     return sorted.flat().slice(0, this.#max)
   }
+}
+
+function sumOf(groups: readonly Group[]): number {
+  return groups.reduce((sum, { count }) => sum + count, 0)
 }
 
 function addTo(group: Group, isNew: boolean, line?: number, name?: string, hosts?: number): void {

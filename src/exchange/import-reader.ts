@@ -33,7 +33,7 @@ export interface ImportedRecords {
   readonly faults: readonly Fault[]
   /** All faults, also those not kept. */
   readonly faultCount: number
-  /** At most WARNINGS_MAX. */
+  /** First what is left out because of its faults, as many as faults are kept; then at most WARNINGS_MAX others. */
   readonly warnings: readonly ImportWarning[]
   readonly read: ReadForm
   /** Where the record of a name is; undefined if the form has no lines. */
@@ -204,15 +204,13 @@ export class ImportReader {
       return this.#result()
     }
     const left = isSkipped ? this.#faults.warnings() : []
+    const others = [...warnings, ...warningsOf(this.#emptyCount, this.#firstEmpty)]
     return {
       drafts: this.#drafts,
       faults: isSkipped ? [] : this.#faults.list(),
       faultCount: isSkipped ? 0 : this.#faults.count,
       lineOf: (name) => lines?.get(name),
-      warnings: [...left, ...warnings, ...warningsOf(this.#emptyCount, this.#firstEmpty)].slice(
-        0,
-        WARNINGS_MAX,
-      ),
+      warnings: [...left, ...others.slice(0, WARNINGS_MAX)],
       read: {
         encoding: this.#decoder.encoding ?? 'utf-8',
         ...(separator === undefined ? {} : { separator }),

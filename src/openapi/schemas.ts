@@ -37,7 +37,11 @@ const shownChanges: JsonSchema = {
   items: object({ name: { type: 'string' }, changed: changedFields }),
   description: 'The first that would be modified, by id.',
 }
-const warnings: JsonSchema = { type: 'array', maxItems: WARNINGS_MAX, items: named('ImportWarning') }
+const warnings: JsonSchema = {
+  type: 'array',
+  maxItems: FAULTS_MAX + WARNINGS_MAX,
+  items: named('ImportWarning'),
+}
 const counts = { added: count, modified: count, removed: count, unchanged: count }
 
 /** The named schemas of the document. */

@@ -119,4 +119,15 @@ describe('connbook import of a real SSH configuration', () => {
     ])
     assert.match(done.stderr, /: 1 added, 0 modified, 0 removed, 0 unchanged\n$/)
   })
+  it('says how many more faults there are than it names, with and without --skip', async (t) => {
+    const lines = Array.from({ length: 130 }, (_, i) => `  X${'y'.repeat(i + 1)} z\n`)
+    const { home, config, environment } = await homeWith(t, {
+      config: `Host good\n  User u\n${lines.join('')}`,
+    })
+    const args = ['import', config, '--data', join(home, 'data')]
+    const refused = await runCommand(args, { environment })
+    const done = await runCommand([...args, '--skip'], { environment })
+    for (const { stderr } of [refused, done])
+      assert.match(stderr, /\n {2}line 102: Xy{100} is not .*\n {2}and 30 more\n/)
+  })
 })

@@ -31,6 +31,25 @@ describe('an import of any format', () => {
     assert.equal(faultCount, 12)
   })
 
+  it('says how many more it has left out than it names, and all else that it has to say', () => {
+    const rows = Array.from({ length: 150 }, (_, i) => `n${i},h,x,u,secret\n`)
+    const text = `name,hostname,port,username,password\ngood,h,22,u,\n${rows.join('')},,,,\n`
+    const options = { ...noImportOptions, isSkipping: true }
+    const { drafts, faultCount, warnings } = read('csv', text, 65_536, 100, undefined, options)
+    assert.deepEqual([drafts.length, faultCount, warnings.length], [1, 0, 102])
+    assert.deepEqual(
+      warnings.slice(98).map(({ name, detail }) => [name, detail]),
+      [
+        ['n98', 'left out: port must be an integer from 1 to 65535'],
+        [undefined, 'left out: 51 more, for other reasons'],
+        [undefined, 'column "password" was left out: its name says a secret'],
+        [undefined, 'left out 1 empty row'],
+      ],
+    )
+    const whole = `name,hostname,port,username\ngood,h,22,u\n${rows.slice(0, 100).join('').replaceAll(',secret', '')}`
+    assert.equal(read('csv', whole, 65_536, 100, undefined, options).warnings.at(-1)?.name, 'n99')
+  })
+
   it('says what the first records without a fault are, with the labels that they get', () => {
     const rows = ['a,h,22,u,x', 'b,h,0,u,x', ...[...'cdefgh'].map((name) => `${name},h,22,u,`)]
     const options = { ...noImportOptions, extra: 'labels' as const }
