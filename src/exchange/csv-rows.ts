@@ -121,14 +121,16 @@ class CsvReader implements RowReader {
 
   #rowsOf(records: readonly CsvRecord[]): Row[] {
     const rows: Row[] = []
-    for (const { line, fields, fault, isTooLong } of records) {
+    for (const { line, fields, fault, isTooLong, isSpread = false } of records) {
       if (this.#isOver) break
       if (fault === undefined && isTooLong !== true && fields.every((field) => field === ''))
         rows.push({ line, leftOut: 'empty' })
       else if (this.#columns === undefined) this.#takeHeader(line, fields, rows, fault, isTooLong)
       else if (isTooLong === true) rows.push(tooLongRow(line))
-      else if (fault !== undefined) rows.push(faultyRow(line, fault))
-      else rows.push(this.#columns.rowOf(line, fields))
+      else {
+        const row = fault === undefined ? this.#columns.rowOf(line, fields) : faultyRow(line, fault)
+        rows.push(isSpread ? judgeSpread(row) : row)
+      }
     }
     return rows
   }
@@ -142,6 +144,18 @@ class CsvReader implements RowReader {
     rows.push(...(faults ?? []))
     this.#isOver = faults?.length !== 0
   }
+}
+
+/** A row with a line end in quotes. If it is at fault, a quote may be missing, and the rows behind it are in its field. */
+function judgeSpread(row: Row): Row {
+  if ('fault' in row) return { ...row, isOfFile: true }
+  if ('leftOut' in row || !Object.values(row.fields).some(hasLineEnd)) return row
+  return { ...row, isOfFile: true }
+}
+
+/** Such a text is at fault in each field. */
+function hasLineEnd(value: unknown): boolean {
+  return typeof value === 'string' && lineEnd.test(value)
 }
 
 /** The separator that splits a header into the most known names. */
@@ -202,6 +216,8 @@ interface CsvRecord {
   readonly fields: readonly string[]
   readonly fault?: string | undefined
   readonly isTooLong?: boolean
+  /** Whether it has a line end in quotes, or a quote that nothing closes. */
+  readonly isSpread?: boolean
 }
 
 /** Splits a text, given in pieces, into records and their fields; leaves out blank lines. */
@@ -209,11 +225,12 @@ class CsvRecords {
   #separator = ','
   #specials = specialsOf(',')
   #line = 1
-  /** The current record: its first line, length so far, fields, and fault. */
+  /** The current record: its first line, length so far, fields, fault, and whether quotes hold line ends. */
   #first = 1
   #characters = 0
   #fields: string[] = []
   #fault: string | undefined
+  #isSpread = false
   #field = ''
   /** `closing`: after a quote in a quoted field; it ends the field or is the first half of `""`. */
   #state: 'start' | 'plain' | 'quoted' | 'closing' = 'start'
@@ -238,7 +255,10 @@ class CsvRecords {
   }
 
   end(): CsvRecord[] {
-    if (this.#state === 'quoted') this.#fault ??= 'has a quote without an end'
+    if (this.#state === 'quoted') {
+      this.#fault ??= 'has a quote without an end'
+      this.#isSpread = true
+    }
     if (!this.#isOver && this.#characters > 0) this.#endRecord()
     return this.#records.splice(0)
   }
@@ -269,7 +289,10 @@ class CsvRecords {
       this.#isAfterReturn = false
       if (this.#state === 'closing') this.#fault ??= 'has something behind a quoted field'
       if (!isQuoted) this.#state = 'plain'
-      else this.#line += countNewlines(text)
+      else {
+        this.#isSpread ||= lineEnd.test(text)
+        this.#line += countNewlines(text)
+      }
       this.#field += text
     }
     if (special !== '') this.#takeSpecial(special)
@@ -307,11 +330,12 @@ class CsvRecords {
   #endRecord() {
     const isBlank = this.#characters === 0
     this.#endField()
-    const record = { line: this.#first, fields: this.#fields, fault: this.#fault }
+    const record = { line: this.#first, fields: this.#fields, fault: this.#fault, isSpread: this.#isSpread }
     this.#first = this.#line
     this.#characters = 0
     this.#fields = []
     this.#fault = undefined
+    this.#isSpread = false
     if (!isBlank) this.#records.push(record)
   }
 }
@@ -322,6 +346,7 @@ function specialsOf(separator: string): RegExp {
 
 const lineSpecials = /["\r\n]/g
 const quote = /"/g
+const lineEnd = /[\r\n]/
 
 function cellsOf(record: Configuration): string {
   let line = ''

@@ -146,8 +146,8 @@ export class ImportReader {
       this.#emptyCount += 1
       this.#firstEmpty ??= row.line
     } else if ('fault' in row) {
-      const { isEnd, ...fault } = row.fault
-      this.#isLost ||= isEnd === true || ofWholeFile.has(fault.field)
+      const { fault, isOfFile = false } = row
+      this.#isLost ||= isOfFile || ofWholeFile.has(fault.field)
       this.#faults.add({ isShared: fault.name === undefined, ...placeOf(row), ...fault })
       this.#addMemory(row, IMPORT_ROW_MEMORY_BYTES)
     } else this.#takeRecord(row)
@@ -155,6 +155,7 @@ export class ImportReader {
 
   #takeRecord(row: RecordRow): void {
     const { fields, labelsPatch, looseKeys, lines: linesOfFields = {}, faults: found = [] } = row
+    this.#isLost ||= row.isOfFile === true
     const name = typeof fields.name === 'string' ? fields.name : ''
     const before = this.#lines.get(name)
     const isNameSound = checkText(name, NAME_CHARACTERS_MAX) === undefined

@@ -16,6 +16,8 @@ export interface RecordRow {
   readonly lines?: Readonly<Record<string, number>>
   /** What the format itself finds wrong. Fields that these name are not checked again. */
   readonly faults?: readonly RowFault[]
+  /** As in `FaultyRow`, for the faults that its values have. */
+  readonly isOfFile?: boolean
 }
 
 /** A fault as it is found in a file. */
@@ -40,10 +42,9 @@ export type RowFault = Pick<FoundFault, 'line' | 'field' | 'detail' | 'isShared'
 
 export interface FaultyRow {
   readonly line?: number
-  /** `isEnd`: nothing behind it was read. */
-  readonly fault: Pick<FoundFault, 'field' | 'detail' | 'name' | 'isShared' | 'isWay' | 'hosts'> & {
-    readonly isEnd?: true
-  }
+  readonly fault: Pick<FoundFault, 'field' | 'detail' | 'name' | 'isShared' | 'isWay' | 'hosts'>
+  /** Whether other rows may be lost with it: then it cannot be left out, and nothing is imported. */
+  readonly isOfFile?: boolean
 }
 
 interface LeftOutRow {
@@ -92,7 +93,7 @@ export function faultyRow(line: number | undefined, detail: string, field = 'row
 
 export function tooLongRow(line: number): FaultyRow {
   const detail = `is longer than ${IMPORT_ROW_CHARACTERS_MAX} characters; nothing behind it was read`
-  return { line, fault: { field: 'row', detail, isEnd: true } }
+  return { line, fault: { field: 'row', detail }, isOfFile: true }
 }
 
 /** Position of the next match, or the end of the text. @param pattern With the flag `g`. */

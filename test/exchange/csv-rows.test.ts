@@ -64,6 +64,33 @@ describe('a CSV import', () => {
     ])
   })
 
+  const torn: Record<string, string> = {
+    'a,h,22,u\n"b,h,22,u\nc,h,22,u\nd,h,22,u\n': '3 row has a quote without an end',
+    'a,h,22,u\nb,h,22,"u': '3 row has a quote without an end',
+    'a,h,22,u\n"b,h,22,u\nc,h,22,u\n"d",h,22,u\n': '3 row has something behind a quoted field',
+    'a,h,22,u\n"b,h,22,u\nc",h,22,u,v\n': '3 row has 5 fields, and the header has 4',
+    'a,h,22,u\n"b,h,22,u\r"c"x,h,22,u\r': '3 row has something behind a quoted field',
+    'a,h,22,u\nb,h,22,"u\nc,h,22,u"\n': '3 username must not hold control characters',
+    'a,h,22,u\nb,h,"22\nc,h,22",u\n': '3 port must be an integer from 1 to 65535',
+  }
+  for (const [rows, fault] of Object.entries(torn)) {
+    it(`leaves out no row that may hold others: ${JSON.stringify(rows)}`, () => {
+      const options = { ...noImportOptions, isSkipping: true }
+      const { faults } = read('csv', `${HEADER}\n${rows}`, 7, 100, undefined, options)
+      assert.deepEqual(
+        faults.map(({ line, field, detail }) => `${line} ${field} ${detail}`),
+        [fault],
+      )
+    })
+  }
+
+  it('leaves out a row at fault beside a text of several lines', () => {
+    const options = { ...noImportOptions, isSkipping: true, extra: 'ignore' as const }
+    const text = `${HEADER},note\na,h,22,u,\nb,h,x,u,"one\ntwo"\nc,"h\n",22,u,\n"d"e,h,22,u,\n`
+    const { drafts, faultCount } = read('csv', text, 7, 100, undefined, options)
+    assert.deepEqual([drafts.map(({ name }) => name), faultCount], [['a', 'c'], 0])
+  })
+
   it('takes labels from their column, and an empty cell for none', () => {
     const rows = ['a,env=prod;x=', 'b,', 'c,"a=1;b=\\;\\\\;constructor="""', 'd,a=b=c']
     const text = `name,labels,hostname,port,username\n${rows.map((row) => `${row},h,22,x\n`).join('')}`
