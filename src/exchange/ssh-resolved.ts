@@ -20,7 +20,6 @@ import { expandHostname, readSshHost, type SshHostFault } from './ssh-host.ts'
 /** Characters compared to find what applies to the hosts of an SSH configuration: a second or two. */
 const SSH_MATCH_STEPS_MAX = 100_000_000
 const SECOND_KEY = 'IdentityFile was left out where it is not the first: a record keeps one'
-const WAYLESS = 'cannot be reached without its ProxyCommand'
 const STEPS_A_PAUSE = 50_000
 const HOSTS_A_PAUSE = 50
 
@@ -110,13 +109,26 @@ export function* resolveHostsInSlices(
       if (!furtherKeys.has(value)) configuration.leaveOut(value.location, SECOND_KEY)
       furtherKeys.add(value)
     }
-    const way = found.values.get('proxyjump')
-    if (way === undefined || way.text !== undefined)
+    const lost = lostWay(found.values, host.labelFaults)
+    if (lost === undefined)
       resolved.push({ draft, location: found.location, hasUser: found.values.has('user') })
-    else if (isSkipping) onFault({ location: found.location, name, field: 'Host', detail: WAYLESS })
+    else if (isSkipping) {
+      const detail = `cannot be reached without its ${lost}`
+      onFault({ location: found.location, name, field: 'Host', detail })
+    }
   }
   notes.tell(onFault)
   return resolved
+}
+
+/** The keyword that says the way to a host, if that is not kept: without it ssh would connect directly. */
+function lostWay(
+  values: ReadonlyMap<string, Value>,
+  labelFaults: readonly SshHostFault[],
+): string | undefined {
+  const way = values.get('proxyjump')
+  if (way !== undefined && way.text === undefined) return 'ProxyCommand'
+  return labelFaults.find(({ field }) => field === 'ProxyJump')?.field
 }
 
 interface FoundValues {

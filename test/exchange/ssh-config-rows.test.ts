@@ -126,6 +126,20 @@ Match user x
       },
       { line: 4, detail: 'ForwardAgent was left out' },
     ])
+    const jumps = 'Host *\n  User u\nHost a\n  ProxyJump web1\nHost b b2\n  ProxyJump x$y\nHost c\n'
+    const kept = read('ssh-config', jumps, 7, 100, undefined, options)
+    assert.deepEqual(
+      kept.drafts.map(({ name }) => name),
+      ['a', 'c'],
+    )
+    assert.deepEqual(kept.warnings, [
+      { line: 5, detail: 'left out: Host cannot be reached without its ProxyJump; of "b" and "b2"' },
+      {
+        line: 6,
+        detail:
+          'left out: ProxyJump is not [USER@]HOST[:PORT], or several with commas between them; so for 2 hosts',
+      },
+    ])
     const none = read('ssh-config', 'Host b\n  Port 70000\n', 7, 100, undefined, options)
     assert.deepEqual(none.faults, [
       { field: 'document', detail: 'has no record left without what is left out' },

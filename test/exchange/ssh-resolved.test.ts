@@ -101,7 +101,7 @@ Host c
     ])
   })
 
-  it('report each value that is left out, and are kept although a label does not fit', () => {
+  it('report each value that is left out, and are kept although a label other than the way does not fit', () => {
     const text = `Host a b
   User x
   IdentityFile ~/one
@@ -111,6 +111,8 @@ Host c
 Host c
   User x
   IdentityFile %d/key
+Host c2
+  User x
   ProxyJump ssh://j/path
 Host d
   User x
@@ -139,18 +141,18 @@ Host g
     assert.deepEqual(labels, [
       { 'ssh.proxyjump': 'last', 'ssh.identityfile': '~/one' },
       { 'ssh.proxyjump': 'last', 'ssh.identityfile': '~/one' },
-      {},
+      { 'ssh.proxyjump': 'last' },
     ])
     assert.deepEqual(faults, [
       '9 c IdentityFile holds "%" or "${", which ssh may expand',
-      '10 c ProxyJump is not [USER@]HOST[:PORT], or several with commas between them',
-      '13 - ProxyCommand cannot be kept: it names a program that ssh needs to connect; ProxyJump HOST, or exactly ssh -W %h:%p HOST, can be kept',
-      '16 - "Port is not a keyword of ssh that connbook knows',
-      '17 - Match cannot be followed, nor the lines up to the next Host or Match: only all, host and originalhost can',
-      '19 - row has a quote without an end',
-      '21 - Host names nothing',
-      '22 f Host never applies to this name: a pattern with "!", or the Host around its Include, is against it',
-      '24 g User holds "%" or "${", which ssh may expand',
+      '12 c2 ProxyJump is not [USER@]HOST[:PORT], or several with commas between them',
+      '15 - ProxyCommand cannot be kept: it names a program that ssh needs to connect; ProxyJump HOST, or exactly ssh -W %h:%p HOST, can be kept',
+      '18 - "Port is not a keyword of ssh that connbook knows',
+      '19 - Match cannot be followed, nor the lines up to the next Host or Match: only all, host and originalhost can',
+      '21 - row has a quote without an end',
+      '23 - Host names nothing',
+      '24 f Host never applies to this name: a pattern with "!", or the Host around its Include, is against it',
+      '26 g User holds "%" or "${", which ssh may expand',
     ])
   })
 
@@ -333,7 +335,7 @@ Host c
     const { labels, faults } = resolve(text, 'x')
     assert.deepEqual(
       labels.map((patch) => patch?.['ssh.proxyjump']),
-      ['me@jump:2200', 'first,me@second,third:22', undefined],
+      ['me@jump:2200', 'first,me@second,third:22'],
     )
     assert.deepEqual(faults, ['6 c ProxyJump is not [USER@]HOST[:PORT], or several with commas between them'])
   })
