@@ -1,11 +1,11 @@
-import { LABEL_KEY_CHARACTERS_MAX, LABELS_MAX, NAME_CHARACTERS_MAX } from '../limits.ts'
+import { LABEL_KEY_CHARACTERS_MAX, LABELS_MAX } from '../limits.ts'
 import { fieldNames, recordFields } from '../store/fields.ts'
 import { faultOfKey } from '../store/labels.ts'
-import { allOf, checkText, counted } from '../text.ts'
+import { allOf, counted } from '../text.ts'
 import { isSecret, labelKeyOf, plainName } from './column-name.ts'
 import { type ImportOptions, LEFT_OUT } from './import-options.ts'
 import { parseLabelCell } from './label-cell.ts'
-import { type FaultyRow, faultyRow, type ImportWarning, type ReadColumn, type Row } from './row.ts'
+import { type FaultyRow, faultyRow, type ImportWarning, namedBy, type ReadColumn, type Row } from './row.ts'
 
 /** A message lists no more names than this. */
 const NAMES_LISTED_MAX = 20
@@ -295,11 +295,6 @@ export class CsvColumns {
 /** Where each name is. */
 function positionsOf(names: readonly string[]): ReadonlyMap<string, readonly number[]> {
   return Map.groupBy(names.keys(), (at) => names[at] ?? '')
-}
-
-/** The name of a record, if it is fit to be shown. */
-function namedBy({ name }: Record<string, unknown>): { name?: string } {
-  return typeof name === 'string' && checkText(name, NAME_CHARACTERS_MAX) === undefined ? { name } : {}
 }
 
 function shown(name = ''): string {

@@ -16,6 +16,7 @@ interface Group {
   last: number | undefined
   hosts: number
   readonly names: string[]
+  lastName: string | undefined
 }
 
 /** Records that a group names. */
@@ -63,6 +64,7 @@ export class FoundFaults {
       last: undefined,
       hosts: 0,
       names: [],
+      lastName: undefined,
     }
     addTo(group, true, line, name, hosts)
     groups.push(group)
@@ -95,8 +97,11 @@ function sumOf(groups: readonly Group[]): number {
 }
 
 function addTo(group: Group, isNew: boolean, line?: number, name?: string, hosts?: number): void {
-  group.hosts += hosts ?? (name === undefined ? 0 : 1)
-  if (name !== undefined && group.names.length < NAMES_LISTED_MAX) group.names.push(name)
+  // Several lines of one record are of one.
+  const isNamed = name !== undefined && name !== group.lastName
+  group.hosts += hosts ?? (isNamed ? 1 : 0)
+  if (isNamed && group.names.length < NAMES_LISTED_MAX) group.names.push(name)
+  group.lastName = name
   if (!isNew) return
   group.count += 1
   group.last = line

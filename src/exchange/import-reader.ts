@@ -1,9 +1,9 @@
 import type { Fault } from '../errors.ts'
-import { IMPORT_ROW_MEMORY_BYTES, IMPORT_ROWS_MAX, NAME_CHARACTERS_MAX } from '../limits.ts'
+import { IMPORT_ROW_MEMORY_BYTES, IMPORT_ROWS_MAX } from '../limits.ts'
 import { type LongWork, runAtOnce } from '../scheduler.ts'
 import type { ImportedConfiguration, NewConfiguration } from '../store/configuration.ts'
 import { importRowMemory } from '../store/import-plan.ts'
-import { checkText, counted } from '../text.ts'
+import { counted } from '../text.ts'
 import { createAnsibleReader } from './ansible-rows.ts'
 import { createCsvReader } from './csv-rows.ts'
 import { describeForeignFile, FOREIGN_HEAD_CHARACTERS } from './foreign-file.ts'
@@ -13,7 +13,14 @@ import { type ImportEncoding, ImportTextDecoder, type InputEncoding } from './im
 import { createJsonlReader, createJsonReader } from './json-rows.ts'
 import { parseRow } from './parsed-row.ts'
 import { createPgServiceReader } from './pg-service-rows.ts'
-import type { ImportWarning, ReadColumn, RecordRow, Row, RowReader } from './row.ts'
+import {
+  type ImportWarning,
+  namedBy,
+  type ReadColumn,
+  type RecordRow,
+  type Row,
+  type RowReader,
+} from './row.ts'
 import { createSshConfigReader } from './ssh-config-rows.ts'
 
 export const rowReaders = {
@@ -155,11 +162,11 @@ export class ImportReader {
 
   #takeRecord(row: RecordRow): void {
     const { fields, labelsPatch, looseKeys, lines: linesOfFields = {}, faults: found = [] } = row
-    this.#isLost ||= row.isOfFile === true
+    const { isFaulty = false, isOfFile = false } = row
+    this.#isLost ||= isOfFile
     const name = typeof fields.name === 'string' ? fields.name : ''
     const before = this.#lines.get(name)
-    const isNameSound = checkText(name, NAME_CHARACTERS_MAX) === undefined
-    const place = isNameSound ? { ...placeOf(row), name } : placeOf(row)
+    const place = { ...placeOf(row), ...namedBy({ name }) }
     if (before !== undefined)
       this.#faults.add({ ...place, field: 'name', detail: `is the same as on line ${before}` })
     else if (name !== '') this.#lines.set(name, row.line ?? 1)
@@ -169,7 +176,7 @@ export class ImportReader {
       const line = Object.hasOwn(linesOfFields, fault.field) ? linesOfFields[fault.field] : undefined
       this.#faults.add(line === undefined ? fault : { ...fault, line })
     })
-    if (draft !== undefined && found.length === 0 && before === undefined)
+    if (draft !== undefined && !isFaulty && found.length === 0 && before === undefined)
       this.#drafts.push(looseKeys === undefined ? draft : { ...draft, looseKeys })
     // A faulty row leaves only its name in memory.
     const bytes = draft === undefined ? IMPORT_ROW_MEMORY_BYTES + 2 * name.length : importRowMemory(draft)

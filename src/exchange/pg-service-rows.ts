@@ -5,7 +5,7 @@ import { type ImportOptions, noImportOptions } from './import-options.ts'
 import { LineSplitter } from './import-text.ts'
 import { LeftOutLines } from './left-out.ts'
 import { LINE_BYTES_MAX, sslModes } from './pg-service-format.ts'
-import { faultyRow, type ImportWarning, type Row, type RowFault, type RowReader } from './row.ts'
+import { faultyRow, type ImportWarning, namedBy, type Row, type RowFault, type RowReader } from './row.ts'
 
 const DEFAULT_PORT = 5432
 const settings = ['host', 'hostaddr', 'port', 'user', 'dbname', 'sslmode'] as const
@@ -25,6 +25,8 @@ interface Section {
   readonly line: number
   readonly name: string
   readonly values: Map<Setting, Value>
+  /** Whether a line of it cannot be read: what that says may be what makes a connection safe. */
+  isFaulty: boolean
 }
 
 /**
@@ -87,7 +89,7 @@ class PgServiceReader implements RowReader {
       this.#leftOut.add(`a section was left out whose name an earlier one has: libpq reads that`, this.#line)
     else {
       this.#names.add(name)
-      this.#section = { line: this.#line, name, values: new Map() }
+      this.#section = { line: this.#line, name, values: new Map(), isFaulty: false }
     }
     return []
   }
@@ -117,7 +119,10 @@ class PgServiceReader implements RowReader {
   }
 
   #fault(detail: string, field?: string): Row[] {
-    return [faultyRow(this.#line, detail, field)]
+    const row = faultyRow(this.#line, detail, field)
+    if (typeof this.#section === 'string') return [row]
+    this.#section.isFaulty = true
+    return [{ ...row, fault: { ...row.fault, isShared: true, ...namedBy(this.#section) } }]
   }
 }
 
@@ -137,7 +142,7 @@ function hasOtherName(section: Section): boolean {
 }
 
 function rowOf(section: Section, { defaults, spell }: ImportOptions): Row {
-  const { line, name, values } = section
+  const { line, name, values, isFaulty } = section
   const textOf = (setting: Setting) => textIn(section, setting)
   // What the file does not say stays as it is.
   const labelOf = (key: string, setting: Setting): LabelsPatch =>
@@ -170,6 +175,7 @@ function rowOf(section: Section, { defaults, spell }: ImportOptions): Row {
     labelsPatch,
     lines: linesOf(values, destination),
     faults,
+    isFaulty,
   }
 }
 

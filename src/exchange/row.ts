@@ -1,5 +1,6 @@
-import { IMPORT_ROW_CHARACTERS_MAX } from '../limits.ts'
+import { IMPORT_ROW_CHARACTERS_MAX, NAME_CHARACTERS_MAX } from '../limits.ts'
 import type { LabelsPatch } from '../store/labels.ts'
+import { checkText } from '../text.ts'
 
 /** A record as the file has it, or its fault; `line` is its first. */
 export type Row = RecordRow | FaultyRow | LeftOutRow
@@ -16,6 +17,8 @@ export interface RecordRow {
   readonly lines?: Readonly<Record<string, number>>
   /** What the format itself finds wrong. Fields that these name are not checked again. */
   readonly faults?: readonly RowFault[]
+  /** Whether faulty rows before it were of it: then it is none without a fault. */
+  readonly isFaulty?: boolean
   /** As in `FaultyRow`, for the faults that its values have. */
   readonly isOfFile?: boolean
 }
@@ -89,6 +92,11 @@ export interface RowReader {
 /** @param field The faulty part; `row` for the whole row. */
 export function faultyRow(line: number | undefined, detail: string, field = 'row'): FaultyRow {
   return { ...(line === undefined ? {} : { line }), fault: { field, detail } }
+}
+
+/** The name of a record, if it is fit to be shown. */
+export function namedBy({ name }: { readonly name?: unknown }): { name?: string } {
+  return typeof name === 'string' && checkText(name, NAME_CHARACTERS_MAX) === undefined ? { name } : {}
 }
 
 export function tooLongRow(line: number): FaultyRow {

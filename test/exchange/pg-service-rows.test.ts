@@ -95,6 +95,31 @@ describe('a service file of libpq', () => {
     ])
   })
 
+  it('is left out where a line of it cannot be read, because that line may be what makes it safe', () => {
+    const options: ImportOptions = { ...noImportOptions, isSkipping: true }
+    const long = `#${'x'.repeat(1021)}`
+    const broken = ['sslmode verify-full', 'sslmode =verify-full', long, 'service=x', 'ldap://h/dn']
+    const sections = broken.map((line, i) => `[s${i}]\nhost=h\n${line}\nuser=u\n`)
+    const text = `[a]\nhost=h\nuser=u\n${sections.join('')}[b]\nhost=h\nuser=u\nx\nx\n[c]\nhost=h\nuser=u\n[d\nx\n`
+    const { drafts, warnings } = read('pg-service', text, 7, 100, undefined, options)
+    assert.deepEqual(
+      drafts.map(({ name }) => name),
+      ['a', 'c'],
+    )
+    const form = 'row is not NAME=VALUE, without a space before the "=", as libpq demands it'
+    assert.deepEqual(warnings.slice(0, 2), [
+      { line: 6, detail: `left out: ${form}: lines 6, 10, 27 and 1 more; of "s0", "s1" and "b"` },
+      {
+        ...{ line: 14, name: 's2' },
+        detail: 'left out: row is longer than 1021 bytes, and libpq then refuses the whole file',
+      },
+    ])
+    assert.deepEqual(read('pg-service', text).faults[2], {
+      ...{ line: 18, name: 's3', field: 'service' },
+      detail: 'names another service, which libpq refuses',
+    })
+  })
+
   it('must have a section', () => {
     for (const text of ['', '# nothing\n', 'host=h\nuser=u\n'])
       assert.deepEqual(faultsOf('pg-service', text), ['1 document has no [name] of a service'])
