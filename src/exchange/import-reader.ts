@@ -60,6 +60,8 @@ export interface ReadForm {
 const MEBIBYTE = 1024 * 1024
 /** What a fault of more than a row names; nothing can be imported then. */
 const ofWholeFile = new Set(['document', 'header', 'map', 'only'])
+/** Those of a file in another format. */
+const ofForm = new Set(['document', 'header'])
 const NOTHING_LEFT = 'has no record left without what is left out'
 export const WARNINGS_MAX = 100
 export const FIRST_RECORDS = 5
@@ -77,6 +79,8 @@ export class ImportReader {
   readonly #isSkipping: boolean
   /** Whether something is wrong with more than single rows. */
   #isLost = false
+  /** Whether the file has not the form that its format demands. */
+  #isMisshapen = false
   /** The beginning of the file, to tell what another tool has written. */
   #head = ''
   /** Of `ansible`: it says itself how an inventory becomes JSON. */
@@ -155,6 +159,7 @@ export class ImportReader {
     } else if ('fault' in row) {
       const { fault, isOfFile = false } = row
       this.#isLost ||= isOfFile || ofWholeFile.has(fault.field)
+      this.#isMisshapen ||= ofForm.has(fault.field)
       this.#faults.add({ isShared: fault.name === undefined, ...placeOf(row), ...fault })
       this.#addMemory(row, IMPORT_ROW_MEMORY_BYTES)
     } else this.#takeRecord(row)
@@ -201,7 +206,7 @@ export class ImportReader {
   }
 
   #result(): ImportedRecords {
-    if (this.#drafts.length === 0 && this.#faults.count > 0) this.#tellForeign()
+    if (this.#isMisshapen && this.#lines.size === 0) this.#tellForeign()
     const { separator, columns, warnings = [] } = this.#reader
     const lines = this.#hasLines ? this.#lines : undefined
     const isSkipped = this.#isSkipping && this.#faults.count > 0 && !this.#isLost

@@ -51,6 +51,23 @@ describe('a file of another tool', () => {
       assert.doesNotMatch(JSON.stringify(read('csv', text).faults), /"document"/)
   })
 
+  it('is not what has rows, however many of them are at fault', () => {
+    const record = { name: 'a', hostname: 'h', port: 0, username: 'u', labels: { note: 'ansible_port=1' } }
+    const texts = [
+      ['csv', `${HEADER},labels\na,h,0,u,note=ansible_port=1\n`],
+      ['csv', `${HEADER},labels\na,h,22,ansible_port=1\n`],
+      ['json', `[${JSON.stringify(record)}]`],
+      ['jsonl', `${JSON.stringify(record)}\n`],
+      ['ssh-config', 'Host a\n  User u\n  Port 0\n  SetEnv ansible_port=1\n'],
+      ['pg-service', '[web:vars]\nhost=h\n'],
+    ] as const
+    for (const [format, text] of texts) {
+      const { faults, faultCount } = read(format, text)
+      assert.ok(faultCount > 0, text)
+      assert.doesNotMatch(JSON.stringify(faults), /"document"/, text)
+    }
+  })
+
   it('is looked at in no more than its beginning, in linear time', () => {
     const lines = ['\n', '\r\n', ' \n', '\t\n', '#\r\n', '# \n', '---\n', ' # --- \r\n']
     for (const line of lines)
