@@ -76,8 +76,8 @@ export async function readRecords(
       reader.read(piece)
       progress.show(share)
     })
-    const { drafts, faults, faultCount, warnings, read } = reader.end()
-    if (faultCount > 0) throw refusal(order, faults, faultCount)
+    const { drafts, faults, faultCount, isAnyLeft, warnings, read } = reader.end()
+    if (faultCount > 0) throw refusal(order, faults, faultCount, isAnyLeft)
     for (const warning of warnings) context.screen.write(`connbook: ${describeWarning(source, warning)}\n`)
     return { drafts, read: order.encoding === undefined ? read : { ...read, encoding: order.encoding } }
   } catch (error) {

@@ -65,19 +65,20 @@ export class ImportRefusedError extends ConnbookError {
 
 /**
  * @param faults The first of them.
- * @param isAnyHostLeft For an SSH configuration: whether `--skip` would import something.
+ * @param isAnyLeft Whether `--skip` would import something.
  */
 export function refusal(
   { source, format }: { readonly source: string; readonly format: ImportFormatName },
   faults: readonly FileFault[],
   faultCount: number,
-  isAnyHostLeft = false,
+  isAnyLeft: boolean,
 ): ImportRefusedError {
-  const advice = isAnyHostLeft
-    ? '; correct them, or leave these lines and hosts out with --skip'
-    : '; without what they name no host is left; correct some of them'
+  const isOfSsh = format === 'ssh-config'
+  const what = isOfSsh ? 'lines and hosts' : 'records'
+  const none = isOfSsh ? '; without what they name no host is left; correct some of them' : ''
+  const advice = isAnyLeft ? `; correct them, or leave these ${what} out with --skip` : none
   return new ImportRefusedError(
-    `Cannot import ${source}: ${counted(faultCount, 'fault')}; nothing has changed${format === 'ssh-config' ? advice : ''}\n` +
+    `Cannot import ${source}: ${counted(faultCount, 'fault')}; nothing has changed${advice}\n` +
       linesOf(faults, faultCount).join('\n'),
   )
 }

@@ -40,6 +40,8 @@ export interface ImportedRecords {
   readonly faults: readonly Fault[]
   /** All faults, also those not kept. */
   readonly faultCount: number
+  /** Whether something is left to import without what is at fault. */
+  readonly isAnyLeft: boolean
   /** First what is left out because of its faults, as many as faults are kept; then at most WARNINGS_MAX others. */
   readonly warnings: readonly ImportWarning[]
   readonly read: ReadForm
@@ -222,6 +224,7 @@ export class ImportReader {
       drafts: this.#drafts,
       faults: isSkipped ? [] : this.#faults.list(),
       faultCount: isSkipped ? 0 : this.#faults.count,
+      isAnyLeft: !this.#isLost && this.#drafts.length > 0,
       lineOf: (name) => lines?.get(name),
       warnings: [...left, ...others.slice(0, WARNINGS_MAX)],
       read: {

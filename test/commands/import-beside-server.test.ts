@@ -132,7 +132,7 @@ describe('connbook import beside a running server', () => {
     assert.deepEqual([code, stdout], [1, ''])
     assert.match(
       stderr,
-      /^connbook: Cannot import -: 402 faults; nothing has changed\n {2}line 4, "x": hostname must/,
+      /^connbook: Cannot import -: 402 faults; nothing has changed; correct them, or leave these records out with --skip\n {2}line 4, "x": hostname must/,
     )
     assert.match(stderr, /\n {2}and 302 more\n$/)
   })

@@ -284,7 +284,10 @@ describe('connbook import', () => {
     const { code, stdout, stderr } = await runImport(folder, [file])
     assert.deepEqual([code, stdout], [1, ''])
     const lines = stderr.trimEnd().split('\n')
-    assert.equal(lines[0], `connbook: Cannot import ${file}: 403 faults; nothing has changed`)
+    assert.equal(
+      lines[0],
+      `connbook: Cannot import ${file}: 403 faults; nothing has changed; correct them, or leave these records out with --skip`,
+    )
     assert.deepEqual(lines.slice(1, 4), [
       '  line 4, "x": hostname must not be empty',
       '  line 4, "x": port must be an integer from 1 to 65535',
@@ -293,6 +296,37 @@ describe('connbook import', () => {
     assert.equal(lines.length, 1 + 100 + 1)
     assert.equal(lines.at(-1), '  and 303 more')
     assert.deepEqual(await photograph(folder), before)
+  })
+
+  it('advises --skip where that leaves a record, in any format', async (t) => {
+    const [good, bad] = [22, 0].map((port) =>
+      JSON.stringify({ name: `n${port}`, hostname: 'h', port, username: 'u' }),
+    )
+    const host = (port: number) => ({ ansible_port: port, ansible_user: 'u' })
+    const hosts = { _meta: { hostvars: { a: host(22), b: host(0) } } }
+    const files = [
+      ['csv', `${HEADER}a,h,22,u\nb,h,0,u\n`, true],
+      ['csv', `${HEADER}b,h,0,u\n`, false],
+      ['csv', `${HEADER}a,h,22,u\n"b,h,22,u\nc,h,22,u\n`, false],
+      ['json', `[${good},${bad}]`, true],
+      ['json', `[${good},`, false],
+      ['jsonl', `${good}\n${bad}\n`, true],
+      ['pg-service', '[a]\nhost=h\nuser=u\n[b]\nhost=h\nuser u\n', true],
+      ['ansible', JSON.stringify(hosts), true],
+    ] as const
+    for (const [format, text, isAdvised] of files) {
+      const { folder, file } = await setUp(t, 'records', text)
+      const refused = await runImport(folder, [file, '--format', format])
+      assert.equal(refused.code, 1, text)
+      const advice = '; correct them, or leave these records out with --skip'
+      assert.match(
+        refused.stderr,
+        new RegExp(`faults?; nothing has changed${isAdvised ? advice : ''}\n`),
+        text,
+      )
+      const skipped = await runImport(folder, [file, '--format', format, '--skip'])
+      assert.equal(skipped.code, isAdvised ? 0 : 1, text)
+    }
   })
 
   it('opens standard input only for -', async (t) => {
