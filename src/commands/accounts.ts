@@ -70,9 +70,9 @@ export async function addNamed(
     const secret = await newSecret(account, options.secretStdin, context)
     await prepare?.(context)
     const change = (found: Accounts) => addAccount(found, kind, name, secret.stored, scopeFor(scope), grants)
-    await changeStored(credentials, account, 'add', change, context)
+    const { show } = await changeStored(credentials, account, 'add', change, context)
     const what = `${scopeTexts[scope].adjective}${kind}`
-    await showLines([`Added ${what} "${name}" in ${place}`, ...secret.shown], context, secret.isGenerated)
+    await show([`Added ${what} "${name}" in ${place}`, ...secret.shown], secret.isGenerated)
   } catch (error) {
     if (!(error instanceof AccountExistsError) || !options.ifMissing) throw error
     await showLines([`There is ${kind} "${name}" in ${place} already; nothing has changed`], context)
@@ -91,13 +91,13 @@ export async function replaceSecret(
   await checkKnown(credentials, account)
   const secret = await newSecret(account, input.options.secretStdin, context)
   const change = (found: Accounts) => changeSecret(found, kind, name, secret.stored)
-  await changeStored(credentials, account, replace, change, context)
+  const { show } = await changeStored(credentials, account, replace, change, context)
   const lines = [
     `Changed the ${what} of ${kind} "${name}" in ${credentials.place}`,
     `Every ${ended} of this ${kind} has ended`,
     ...secret.shown,
   ]
-  await showLines(lines, context, secret.isGenerated)
+  await show(lines, secret.isGenerated)
 }
 
 /** Runs `user set` or `client set`. @throws {UnknownAccountError} {UsageError} {FolderRefusedError} */
@@ -112,10 +112,10 @@ export async function setRights(
   await checkKnown(credentials, account)
   const rights = { ...asked, scope: asked.scope && scopeFor(asked.scope) }
   const change = (found: Accounts) => changeRights(found, kind, name, rights)
-  const { before, after } = await changeStored(credentials, account, 'set', change, context)
+  const { before, after, show } = await changeStored(credentials, account, 'set', change, context)
   const since = after === before ? 'already; nothing has changed' : 'from now on'
   const who = `${kindWords[kind].title} "${name}" in ${credentials.place}`
-  await showLines([`${who} ${describeRights(asked)} ${since}`], context)
+  await show([`${who} ${describeRights(asked)} ${since}`])
   if (after !== before) warnOfLastAccount(credentials, before, after, context)
 }
 
@@ -131,8 +131,8 @@ export async function removeNamed(
   try {
     await checkKnown(credentials, account)
     const change = (found: Accounts) => removeAccount(found, kind, name)
-    const { before, after } = await changeStored(credentials, account, 'remove', change, context)
-    await showLines([`Removed ${kind} "${name}" from ${place}`], context)
+    const { before, after, show } = await changeStored(credentials, account, 'remove', change, context)
+    await show([`Removed ${kind} "${name}" from ${place}`])
     warnOfLastAccount(credentials, before, after, context)
   } catch (error) {
     if (!(error instanceof UnknownAccountError) || !input.options.ifPresent) throw error
@@ -160,19 +160,27 @@ async function checkKnown({ accounts, place }: UsedCredentials, { kind, name }: 
     throw new UnknownAccountError(`There is no ${kind} "${name}" in "${place}"`)
 }
 
-/** Changes an account as `changeAccount` does, lists it, and has a running server know it. @param verb The second word of the command. */
+interface StoredChange extends AccountChange {
+  /** Shows what was done, and has a running server know it; in this order, because only the lines may have a made secret. */
+  readonly show: (lines: readonly string[], hasMadeSecret?: boolean) => Promise<void>
+}
+
+/** Changes an account as `changeAccount` does, and lists it. @param verb The second word of the command. */
 async function changeStored(
   { accounts, initial, folder, settle }: UsedCredentials,
   { kind, name }: NamedAccount,
   verb: string,
   change: (found: Accounts) => Accounts,
   context: CommandContext,
-): Promise<AccountChange> {
+): Promise<StoredChange> {
+  const command = `${kind} ${verb}`
   const done = await changeAccount(accounts, kind, name, change, initial?.forget)
-  for (const { event, fields } of done.lines)
-    await recordCommand(context, folder, event, `${kind} ${verb}`, fields)
-  if (done.lines.length > 0) await settle(`${kind} ${verb}`, context)
-  return done
+  for (const { event, fields } of done.lines) await recordCommand(context, folder, event, command, fields)
+  const show = async (lines: readonly string[], hasMadeSecret?: boolean) => {
+    await showLines(lines, context, hasMadeSecret)
+    if (done.lines.length > 0) await settle(command, context)
+  }
+  return { ...done, show }
 }
 
 interface NewSecret {

@@ -39,7 +39,7 @@ export const keysCommands: readonly Command[] = [
     notes: [CHANGES_CLUSTER],
     flags: placeFlags,
     exitCodes: { ...clusterExitCodes, 65: DAMAGED, 75: IN_USE },
-    run: (input, context) => change(rotate, input, context),
+    run: (input, context) => change('rotate', rotate, input, context),
   }),
   defineCommand({
     name: 'keys revoke-all',
@@ -48,7 +48,7 @@ export const keysCommands: readonly Command[] = [
     notes: [CHANGES_CLUSTER],
     flags: placeFlags,
     exitCodes: { ...clusterExitCodes, 65: DAMAGED, 75: IN_USE },
-    run: (input, context) => change(revokeAll, input, context),
+    run: (input, context) => change('revoke-all', revokeAll, input, context),
   }),
   defineCommand({
     name: 'keys list',
@@ -66,7 +66,9 @@ export const keysCommands: readonly Command[] = [
   }),
 ]
 
+/** @param verb The second word of the command. */
 async function change(
+  verb: string,
   edit: (credentials: UsedCredentials, context: CommandContext) => Promise<string[]>,
   input: CommandInput<PlaceFlag>,
   context: CommandContext,
@@ -75,6 +77,7 @@ async function change(
   using credentials = await getUsedCredentials(input)
   const lines = await edit(credentials, context)
   await shown(context.print(asText(lines)), 'show what was done')
+  await credentials.settle(`keys ${verb}`, context)
 }
 
 function asText(lines: readonly string[]): string {
@@ -82,7 +85,7 @@ function asText(lines: readonly string[]): string {
 }
 
 async function rotate(credentials: UsedCredentials, context: CommandContext): Promise<string[]> {
-  const { place, folder, settle } = credentials
+  const { place, folder } = credentials
   const { before, after } = await credentials.keys.edit(async (keys) => {
     if (keys.length === 0) throw noKey(place, 'rotate')
     // If the clock went back, the latest moment that a server has stored.
@@ -90,7 +93,6 @@ async function rotate(credentials: UsedCredentials, context: CommandContext): Pr
   })
   const [signing] = after
   await recordCommand(context, folder, 'keys_rotated', 'keys rotate', { key: signing?.id })
-  await settle('keys rotate', context)
   const superseded = after.find(({ id }) => id === before[0]?.id)
   return [
     `Rotated the keys in ${place}`,
@@ -100,14 +102,13 @@ async function rotate(credentials: UsedCredentials, context: CommandContext): Pr
 }
 
 async function revokeAll(credentials: UsedCredentials, context: CommandContext): Promise<string[]> {
-  const { place, folder, settle } = credentials
+  const { place, folder } = credentials
   const { after } = await credentials.keys.edit(async (keys) => {
     // Without both, the next start makes both; a key made here would look as if its revocations were lost.
     if (keys.length === 0 && !(await credentials.hasRevocations())) throw noKey(place, 'replace')
     return replaceKeys(keys, secondsOf(Date.now()))
   })
   await recordCommand(context, folder, 'keys_revoked', 'keys revoke-all', { key: after[0]?.id })
-  await settle('keys revoke-all', context)
   return [
     `Replaced the keys in ${place}`,
     `Key ${after[0]?.id} is the only one from now on`,
