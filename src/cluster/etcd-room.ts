@@ -4,7 +4,7 @@ import { EtcdError } from './etcd-error.ts'
 import type { Gateway } from './gateway.ts'
 import { isAbsent, put, type Transaction, valueIs } from './messages.ts'
 
-/** How often a full etcd is asked whether there is room again. */
+/** Pause before a full etcd is asked again whether there is room. */
 export const ETCD_ROOM_CHECK_MS = 1_000
 
 /** Whether etcd has room for changes: once it is full, it refuses all of them until an operator disarms its alarm. */
@@ -16,6 +16,7 @@ export class EtcdRoom {
   readonly #trial: Transaction
   #isFull = false
   #timer: NodeJS.Timeout | undefined
+  #isClosed = false
 
   constructor(inner: Gateway, keys: ClusterKeys, log: Log) {
     this.#inner = inner
@@ -45,7 +46,8 @@ export class EtcdRoom {
   }
 
   close(): void {
-    clearInterval(this.#timer)
+    this.#isClosed = true
+    clearTimeout(this.#timer)
   }
 
   async #noting<Answer>(answer: Promise<Answer>): Promise<Answer> {
@@ -61,7 +63,13 @@ export class EtcdRoom {
     if (this.#isFull) return
     this.#isFull = true
     this.#log.error('cluster_changes_refused', { endpoint, reason: message })
-    this.#timer = setInterval(() => void this.#try(), ETCD_ROOM_CHECK_MS)
+    this.#tryLater()
+  }
+
+  /** The next trial begins after the last one has ended, however slow etcd is. */
+  #tryLater() {
+    if (this.#isClosed) return
+    this.#timer = setTimeout(() => void this.#try(), ETCD_ROOM_CHECK_MS).unref()
   }
 
   async #try() {
@@ -69,11 +77,10 @@ export class EtcdRoom {
       await this.#inner.transact(this.#trial)
     } catch {
       // Still full; or not reached, which the follower reports.
+      this.#tryLater()
       return
     }
-    if (!this.#isFull) return
     this.#isFull = false
-    clearInterval(this.#timer)
     this.#log.info('cluster_changes_accepted_again', { endpoint: this.#inner.endpoint })
   }
 }
