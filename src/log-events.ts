@@ -427,7 +427,7 @@ export const logEvents = {
     level: 'warn',
     fields: ['file', 'line', 'count'],
     meaning:
-      'a file of the audit trail has lines, the first with this number, that are not as they were written: passed over, as after a crash; if there was none, check the disk, and compare with a copy elsewhere',
+      'a file of the audit trail has lines, the first with this number, that are damaged, or without the lines before them: passed over, as after a crash; if there was none, check the disk, and compare with a copy elsewhere',
   },
   audit_not_rotated: {
     level: 'error',

@@ -22,6 +22,7 @@ const STRAYS_KEPT = 100
 
 const TAG_START = '"tag":"'
 const START = '"event":"started"'
+const LOSS = '"event":"lines_lost"'
 
 interface TaggedLine {
   readonly store: string
@@ -31,7 +32,7 @@ interface TaggedLine {
   readonly place: TrailPlace
 }
 
-/** What a file of the trail has beside whole lines. */
+/** Lines of a file of the trail that are damaged, or stand without the lines before them. */
 export interface DamagedLines {
   readonly file: AuditFileName
   /** The first one, from 1. */
@@ -43,7 +44,7 @@ export interface DamagedLines {
 export interface TrailFaults {
   /** Called if the disk cannot read a part of the files (EIO). */
   readonly onUnreadable?: () => void
-  /** Gets each file with lines that cannot be what was written. */
+  /** Gets each file with lines that are damaged, or without the lines before them. */
   readonly onDamaged?: (damaged: DamagedLines) => void
 }
 
@@ -64,13 +65,18 @@ export async function readListedChanges(
     const { line = number, count = 0 } = damaged.get(file) ?? {}
     damaged.set(file, { file, line: Math.min(line, number), count: count + 1 })
   }
+  let lost = 0
+  const onLost = (count: number) => {
+    lost += count
+  }
   for (const name of await filesSinceStart(folder, onUnreadable)) {
     const visit = (tagged: TaggedLine) => {
       const lines = stores.get(tagged.store) ?? new StoreLines()
       stores.set(tagged.store, lines)
-      if (!lines.take(tagged)) addDamaged(name, tagged.place.number)
+      if (!lines.take(tagged, lost)) addDamaged(name, tagged.place.number)
     }
-    const isRead = await forEachTaggedLine(folder, name, TAG_START, visit, (line) => addDamaged(name, line))
+    const onDamagedLine = (line: number) => addDamaged(name, line)
+    const isRead = await forEachTaggedLine(folder, name, [TAG_START, LOSS], visit, onDamagedLine, onLost)
     if (!isRead) onUnreadable()
   }
   // A damaged line may be the one that a stray follows on.
@@ -87,26 +93,28 @@ async function filesSinceStart(folder: DataPaths, onUnreadable: () => void): Pro
     names.unshift(name)
     let hasStart = false
     const visit = (tagged: TaggedLine) => (hasStart ||= isStart(tagged))
-    if (!(await forEachTaggedLine(folder, name, START, visit))) onUnreadable()
+    if (!(await forEachTaggedLine(folder, name, [START], visit))) onUnreadable()
     if (hasStart) break
   }
   return names
 }
 
-/** @returns As `forEachTrailLine`. */
+/** @param onLost Gets each number of lines that the trail says it lacks. @returns As `forEachTrailLine`. */
 function forEachTaggedLine(
   folder: DataPaths,
   file: AuditFileName,
-  text: string,
+  texts: readonly string[],
   visit: (tagged: TaggedLine) => void,
   onDamaged?: (number: number) => void,
+  onLost?: (count: number) => void,
 ): Promise<boolean> {
   const parse = (line: TrailLine, place: TrailPlace) => {
     const tag = parseListTag(line.tag)
     if (tag !== undefined) visit({ ...tag, line, file, place })
     else if (line.tag !== undefined) onDamaged?.(place.number)
+    else if (line.event === 'lines_lost' && Number.isSafeInteger(line.count)) onLost?.(Number(line.count))
   }
-  return forEachTrailLine(folder, file, text, parse, onDamaged)
+  return forEachTrailLine(folder, file, texts, parse, onDamaged)
 }
 
 function isStart({ line }: TaggedLine): boolean {
@@ -120,6 +128,8 @@ class StoreLines implements ListedChanges {
   #witnessed: number | undefined
   /** Every change up to it is listed, or was made before the trail began. */
   #complete: number | undefined
+  /** Lost lines that no later gap comes from: of before the last start, or of an earlier gap. */
+  #lostBefore = 0
   /** Listed changes above a gap. */
   readonly #single = new Set<number>()
   /** Listed large changes of many records above a gap. */
@@ -129,19 +139,18 @@ class StoreLines implements ListedChanges {
   /** Lines that do not follow on another one, the last of them. */
   #strays: TaggedLine[] = []
 
-  /** @returns False if it cannot be what was written. */
-  take(tagged: TaggedLine): boolean {
+  /** @param lost Lines that the trail says it lacks so far. @returns False if it cannot be what was written. */
+  take(tagged: TaggedLine, lost: number): boolean {
     const { revision, line, place } = tagged
     const isOfStart = isStart(tagged)
     const counted = isOfMany(line) ? Math.min(countUnlisted(line), revision) : 0
     const after = isOfStart ? revision : revisionBefore(line, revision - Math.max(counted, 1))
     this.claimed = Math.max(this.claimed, revision)
     // A digit that is damaged must not say that changes are lost, so a line counts that follows on another one.
-    if (this.#complete !== undefined && this.has(after))
-      this.#witnessed = Math.max(this.#witnessed ?? 0, revision)
+    if (this.#follows(after, lost)) this.#witnessed = Math.max(this.#witnessed ?? 0, revision)
     else this.#strays = [...this.#strays.slice(1 - STRAYS_KEPT), tagged]
     if (!place.isClean) return true
-    if (isOfStart) this.#complete = Math.max(this.#complete ?? 0, revision)
+    if (isOfStart) this.#begin(revision, lost)
     else if (isOfMany(line)) {
       if (counted > 0) this.#add(revision - counted + 1, revision)
     } else {
@@ -162,6 +171,21 @@ class StoreLines implements ListedChanges {
   /** The last lines that stand alone above all others. */
   strays(): readonly TaggedLine[] {
     return this.#strays.filter(({ revision }) => revision > this.highest)
+  }
+
+  #begin(revision: number, lost: number) {
+    this.#complete = Math.max(this.#complete ?? 0, revision)
+    this.#lostBefore = lost
+  }
+
+  /** Whether a line follows on another one, or on lost lines: at most as many changes as lines are lost. */
+  #follows(after: number, lost: number): boolean {
+    if (this.#complete === undefined) return false
+    if (this.has(after)) return true
+    const missing = after - Math.max(this.#complete, this.#witnessed ?? 0)
+    if (missing < 1 || missing > lost - this.#lostBefore) return false
+    this.#lostBefore += missing
+    return true
   }
 
   #add(first: number, last: number) {

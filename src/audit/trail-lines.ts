@@ -63,14 +63,14 @@ export interface TrailPlace {
 /**
  * Visits the lines of one file of the trail. Skips torn and damaged ones; an absent file has none.
  *
- * @param text Only lines that hold it are parsed.
+ * @param texts Only lines that hold one of them are parsed.
  * @param onDamaged Gets the number of each line that is seen to be damaged, from 1. A last line without an end is only torn.
  * @returns False if the disk cannot read the file (EIO), or not beyond a bad block.
  */
 export async function forEachTrailLine(
   folder: DataPaths,
   name: AuditFileName,
-  text: string,
+  texts: readonly string[],
   visit: (line: TrailLine, place: TrailPlace) => void,
   onDamaged: (number: number) => void = () => {},
 ): Promise<boolean> {
@@ -84,7 +84,7 @@ export async function forEachTrailLine(
       number += 1
       const isClean = bytes[0] !== 0
       const isText = bytes.length === 0 || !isClean || isInBraces(bytes)
-      const isWanted = isText && bytes.includes(text)
+      const isWanted = isText && texts.some((text) => bytes.includes(text))
       const line = isWanted ? parseJson(bytes.toString('utf8').replace(/^\0+/, '')) : undefined
       if (isObject(line)) visit(line, { number, isClean })
       else if (isWhole && (isWanted || !isText)) onDamaged(number)

@@ -74,7 +74,7 @@ async function forEachEvent(
   text: string,
   visit: (line: TrailLine) => void,
 ): Promise<void> {
-  for (const name of auditFiles) await forEachTrailLine(folder, name, text, visit)
+  for (const name of auditFiles) await forEachTrailLine(folder, name, [text], visit)
 }
 
 function parseNamedChange(line: TrailLine, revision: number): NamedChange | undefined {

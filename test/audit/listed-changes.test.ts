@@ -105,6 +105,28 @@ describe('the changes that a trail lists', () => {
     assert.deepEqual(damaged, [{ file: auditFiles[0], line: 7, count: 1 }])
   })
 
+  it('are proved by a line after lost ones, which is not damaged', async (t) => {
+    const lost = { event: 'lines_lost', count: 4 }
+    const whole = [started(0), added(1), added(2)]
+    for (const [lines, highest, strays] of [
+      [[...whole, lost, added(7)], 7, 0],
+      [[...whole, lost, { event: 'logged_in' }, added(3), added(8), added(9)], 9, 0],
+      [[...whole, lost, imported(5_006, 5_000)], 5_006, 0],
+      // More are missing than lines are lost.
+      [[...whole, lost, added(8)], 2, 1],
+      [[...whole, lost, added(5), added(9)], 5, 1],
+      [[...whole, { ...lost, count: 'x' }, added(7)], 2, 1],
+      [[...whole, added(7), lost, added(3)], 3, 1],
+      [[lost, ...whole, added(7)], 2, 1],
+    ] as const) {
+      const { folder, found } = await listedIn(t, lines)
+      assert.equal(found?.highest, highest, JSON.stringify(lines))
+      let count = 0
+      await readListedChanges(dataPaths(folder), { onDamaged: (damaged) => (count += damaged.count) })
+      assert.equal(count, strays, JSON.stringify(lines))
+    }
+  })
+
   it('name the files with damaged lines, and go on behind them', async (t) => {
     const { name: _, ...nameless } = added(2).record
     const labelled = { event: 'configurations_changed', changed: { labels: { tag: 'x' } } }
