@@ -155,13 +155,18 @@ function shownQuery(query: string): { readonly query_sha256?: string; readonly q
   return { query_sha256: hash('sha256', query), query: query.slice(0, end) }
 }
 
-/** Lists an import, or another change of many, that changed nothing; the trail hears of others when they are durable. */
+/**
+ * Lists an import, or another change of many, that changed nothing; the trail hears of others when they are durable.
+ *
+ * @param isListed Asked only about one that changed nothing.
+ */
 export async function recordIfUnchanged(
   audit: Pick<AuditTrail, 'record'>,
   actor: Actor,
   notes: Notes,
+  isListed = () => true,
 ): Promise<void> {
-  if (countTogether(notes) !== 0) return
+  if (countTogether(notes) !== 0 || !isListed()) return
   const [event, fields] = wholeOf(notes)
   // Nothing became so: what somebody wanted is not worth a long line.
   const isLong = JSON.stringify(fields.changed ?? {}).length > AUDITED_QUERY_CHARACTERS_MAX

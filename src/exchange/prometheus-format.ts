@@ -1,4 +1,4 @@
-import { type Labels, labelOf } from '../store/labels.ts'
+import { type Labels, labelOf, variableOfKey } from '../store/labels.ts'
 import type { ExportFormat } from './export-format.ts'
 import { lookupAddressWithPort } from './lookup-address.ts'
 
@@ -28,7 +28,7 @@ export const prometheusFormat: ExportFormat = {
 
 function metaLabelsOf({ labels = {} }: { readonly labels?: Labels }): [name: string, value: string][] {
   return Object.keys(labels).map((key) => [
-    `__meta_connbook_label_${key.replace(/[^a-z0-9]/g, '_')}`,
+    `__meta_connbook_label_${variableOfKey(key)}`,
     labelOf(labels, key) ?? '',
   ])
 }

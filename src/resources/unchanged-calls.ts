@@ -1,7 +1,7 @@
 import { type AuditTrail, recordIfUnchanged } from '../audit/audit-trail.ts'
 import type { Clock } from '../auth/clock.ts'
 import { CountedSuccesses, type ListingLimits } from '../auth/success-budget.ts'
-import { type Actor, countTogether, type Notes } from '../store/authorship.ts'
+import type { Actor, Notes } from '../store/authorship.ts'
 
 /** Calls to change many records, imports too, that change nothing, and are listed all the same. */
 export const UNCHANGED_LISTED: ListingLimits = {
@@ -28,8 +28,7 @@ export class UnchangedCalls {
 
   /** Does nothing for a call that changed something: the trail hears of it when it is durable. */
   async record(actor: Actor, notes: Notes): Promise<void> {
-    if (countTogether(notes) === 0 && this.#isListed(actor))
-      await recordIfUnchanged(this.#audit, actor, notes)
+    await recordIfUnchanged(this.#audit, actor, notes, () => this.#isListed(actor))
   }
 
   #isListed(actor: Actor): boolean {

@@ -37,9 +37,9 @@ class OwnCalls {
 
 /**
  * The event streams and waiting polls. One with a long query, or of an account with long grants, takes several places,
- * because it holds so much memory, and each look at a change takes so long. Each account has a share; when too few places are left, the oldest calls of the account with most give way to an account with
- * fewer. One timer looks at all of them, and ends them when the state is too old to be read: silence would say that nothing
- * changes.
+ * because it holds so much memory, and each look at a change takes so long. Each account has a share; when too few places
+ * are left, the oldest calls of the account with most give way to an account with fewer. One timer looks at all of them, and
+ * ends them when the state is too old to be read: silence would say that nothing changes.
  */
 export class WaitingCalls {
   readonly #scheduler: Pick<Scheduler, 'run'>

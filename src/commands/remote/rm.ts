@@ -33,7 +33,7 @@ export const rmCommand = defineCommand({
     if (where !== undefined) {
       if (ifMatch !== undefined) throw new UsageError('With --where, leave out --if-match')
       const change = { where: parseWhere(where, ['all']), patch: undefined }
-      const back = `; ${revertLine('NAME', input)} brings one back`
+      const back = backLine('NAME', 'one', input)
       await changeMany(await connect(input, context, 'rm'), context, change, options, back)
       return
     }
@@ -47,7 +47,7 @@ export const rmCommand = defineCommand({
     await forEachName(client, names, async (name) => {
       await warnOfThrough(client, context.screen, name)
       const call = deleteRecord(client, name, headers)
-      const back = `; ${revertLine(name, input)} brings it back`
+      const back = backLine(name, 'it', input)
       await makeChange(
         client,
         context.screen,
@@ -60,12 +60,14 @@ export const rmCommand = defineCommand({
   },
 })
 
-/** The command that brings a record back from the same server. */
-function revertLine(name: string, { given }: Pick<CommandInput, 'given'>): string {
+/** The command that brings a record back from the same server; empty if somebody could not type it as it is shown. */
+function backLine(name: string, what: string, { given }: Pick<CommandInput, 'given'>): string {
   const place = ['--server', '--data'].flatMap((flag) => {
     const text = given.get(flag)
     return text === undefined ? [] : [flag, hidePassword(text)]
   })
   const names = name.startsWith('-') ? ['--', name] : [name]
-  return ['connbook', 'revert', ...place, ...names].map((word) => wordForShell(escapeHidden(word))).join(' ')
+  const words = ['connbook', 'revert', ...place, ...names]
+  if (words.some((word) => escapeHidden(word) !== word)) return ''
+  return `; ${words.map(wordForShell).join(' ')} brings ${what} back`
 }

@@ -17,16 +17,24 @@ describe('connbook rm', () => {
   })
 
   it('names the command that brings a record back, from the same server', async (t) => {
-    const name = "-o'k\u202e"
+    const name = "-o'k"
     const { run, ask, service } = await openServer(t, [{ ...web1, name }])
     const { code, stderr } = await run(['rm', '--server', service.url, '--', name])
     assert.equal(code, 0)
     const told =
       /; connbook (revert --server \S+) -- (\S+) brings it back\n$/.exec(stderr) ?? assert.fail(stderr)
-    assert.equal(told[2], `'-o'\\''k\\u202e'`)
+    assert.equal(told[2], `'-o'\\''k'`)
     const back = await run([...String(told[1]).split(' '), '--yes', '--', name])
     assert.equal(back.code, 0, back.stderr)
     assert.deepEqual(namesIn(await ask('GET', '/configurations/')), [name])
+  })
+
+  it('names no such command where it would be of another record: for a name with hidden characters', async (t) => {
+    const { run, service } = await openServer(t, [{ ...web1, name: 'a\u202e' }, web1])
+    const { stderr } = await run(['rm', 'a\u202e', 'web1'])
+    const [hidden, plain] = stderr.split('\n')
+    assert.equal(hidden, `Deleted "a\\u202e" at ${service.url}`)
+    assert.match(plain ?? '', /^Deleted "web1" .+; connbook revert web1 brings it back$/)
   })
 
   it('names each that is missing, deletes the others, and ends with 3', async (t) => {
