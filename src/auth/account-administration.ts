@@ -111,7 +111,8 @@ export class AccountAdministration {
   /**
    * Changes an account; another secret ends all its sessions and tokens.
    *
-   * @throws {Problem} 404; 412 if it is not as expected; 409 if no user would be an admin any more. Also as `add` does.
+   * @throws {Problem} 404; 412 if it is not as expected; 409 if no user would be an admin any more, or the accounts would be
+   *   too long. Also as `add` does.
    * @throws {InvalidInputError} for an admin with grants.
    */
   modify(

@@ -143,7 +143,7 @@ function routesOfOne(kind: AccountKind): RouteDescription<'get' | 'modify' | 're
       access: 'admin',
       limits: 'same',
       summary: change,
-      answers: kind === 'user' ? '200; 404, 409' : '200 with a made `secret`; 404',
+      answers: kind === 'user' ? '200; 404, 409' : '200 with a made `secret`; 404, 409',
       operation: {
         id: `modify${id}`,
         ...ofOne,
@@ -155,7 +155,7 @@ function routesOfOne(kind: AccountKind): RouteDescription<'get' | 'modify' | 're
             content: json(schemas.changed),
           },
         },
-        problems: ['unknown_account', ...lastAdmin, ...changeProblems],
+        problems: ['unknown_account', ...lastAdmin, 'too_many_accounts', ...changeProblems],
       },
       handler: 'modify',
     },

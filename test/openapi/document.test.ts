@@ -38,6 +38,14 @@ describe('the OpenAPI document', () => {
     )
   })
 
+  it('says of each route that can make the accounts longer that they may be too long', () => {
+    const paths = routes.flatMap((route) =>
+      problemsOf(route).includes('too_many_accounts') ? [`${route.method} ${route.path}`] : [],
+    )
+    const ofEach = ['users', 'clients'].flatMap((all) => [`POST /v1/${all}/`, `PATCH /v1/${all}/:account`])
+    assert.deepEqual(paths.toSorted(), ofEach.toSorted())
+  })
+
   it('gives each status of a route one meaning only', () => {
     for (const route of routes) {
       const own = Object.keys(route.operation.answers)
