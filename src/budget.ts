@@ -24,7 +24,7 @@ const fixed: readonly (readonly [what: string, mebibytes: number, heapMebibytes:
   ['labels that new records share', 4, 4],
   // HISTORIES_AT_ONCE_MAX of HISTORY_ENTRIES_MAX changes with 64 labels each
   ['histories', 5, 5],
-  // VERIFIED_TOKENS_MAX, THROTTLE_PAIRS_MAX, WAITING_CALLS_MAX, and remembered pages
+  // VERIFIED_TOKENS_CHARACTERS_MAX, THROTTLE_PAIRS_MAX, WAITING_CALLS_MAX, and remembered pages
   ['tokens, failed logins, waiting calls and pages', 8, 8],
 ]
 

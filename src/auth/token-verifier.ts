@@ -8,6 +8,8 @@ import { type Claims, verifyToken } from './signed-token.ts'
 
 /** Verified tokens that are cached, so that a steady caller costs no HMAC. */
 export const VERIFIED_TOKENS_MAX = 10_000
+/** All of them together: one with a long account name takes the place of several. Each takes up to 2.3 bytes a character. */
+export const VERIFIED_TOKENS_CHARACTERS_MAX = 3_000_000
 
 /** The `iss` of every token. */
 export const ISSUER = 'connbook'
@@ -22,6 +24,7 @@ export class TokenVerifier {
   readonly #revocations: Revocations
   /** Tokens with a valid signature and account, oldest first. */
   readonly #verified = new Map<string, VerifiedClaims>()
+  #characters = 0
   /** The keys that verified them. */
   #verifiedBy: LiveKeys['verifying']
 
@@ -34,13 +37,13 @@ export class TokenVerifier {
     this.#keys = keys
     this.#revocations = revocations
     this.#verifiedBy = keys.verifying
-    accounts.onChange(() => this.#verified.clear())
+    accounts.onChange(() => this.#forgetAll())
   }
 
   /** @returns undefined if the token is not valid now, or has another `aud`. */
   verify(token: string, audience: Claims['aud']): VerifiedClaims | undefined {
     const { verifying } = this.#keys
-    if (verifying !== this.#verifiedBy) this.#verified.clear()
+    if (verifying !== this.#verifiedBy) this.#forgetAll()
     this.#verifiedBy = verifying
     const remembered = this.#verified.get(token)
     const claims = remembered ?? verifyToken(token, verifying)
@@ -48,7 +51,7 @@ export class TokenVerifier {
     const isExpired = claims.exp <= Math.floor(this.#revocations.clock.now() / 1000)
     if (isExpired) this.#revocations.rememberExpired(claims.exp)
     if (isExpired || this.#revocations.has(claims.jti)) {
-      this.#verified.delete(token)
+      this.#forget(token)
       return undefined
     }
     return remembered ?? this.#admit(token, claims)
@@ -69,8 +72,21 @@ export class TokenVerifier {
   }
 
   #remember(token: string, claims: VerifiedClaims) {
-    const [oldest = ''] = this.#verified.keys()
-    if (this.#verified.size >= VERIFIED_TOKENS_MAX) this.#verified.delete(oldest)
     this.#verified.set(token, claims)
+    this.#characters += token.length
+    for (const oldest of this.#verified.keys()) {
+      if (this.#verified.size <= VERIFIED_TOKENS_MAX && this.#characters <= VERIFIED_TOKENS_CHARACTERS_MAX)
+        return
+      this.#forget(oldest)
+    }
+  }
+
+  #forget(token: string) {
+    if (this.#verified.delete(token)) this.#characters -= token.length
+  }
+
+  #forgetAll() {
+    this.#verified.clear()
+    this.#characters = 0
   }
 }

@@ -4,7 +4,12 @@ import { describe, it } from 'node:test'
 import type { Account, AccountKind } from '../../src/auth/accounts.ts'
 import type { Revocations } from '../../src/auth/ended-credentials.ts'
 import { type Claims, createSigningKey, type SigningKey, signToken } from '../../src/auth/signed-token.ts'
-import { TokenVerifier, VERIFIED_TOKENS_MAX } from '../../src/auth/token-verifier.ts'
+import {
+  TokenVerifier,
+  VERIFIED_TOKENS_CHARACTERS_MAX,
+  VERIFIED_TOKENS_MAX,
+} from '../../src/auth/token-verifier.ts'
+import { ACCOUNT_NAME_CHARACTERS_MAX } from '../../src/limits.ts'
 import { holdClock } from '../support/held-clock.ts'
 
 const key = createSigningKey('k1', Buffer.alloc(32, 1))
@@ -122,5 +127,33 @@ describe('TokenVerifier', () => {
     assert.equal(lookUps(), before)
     assert.ok(isGood(tokens[0] ?? ''))
     assert.equal(lookUps(), before + 1)
+  })
+
+  it('remembers fewer long tokens, by their characters, of which those that it forgets do not count', () => {
+    const { sign, isGood, change, ended, lookUps } = setUp()
+    const name = '\u5b57'.repeat(ACCOUNT_NAME_CHARACTERS_MAX)
+    const signLong = (jti: number) => sign({ sub: name, jti: String(jti) })
+    const isRemembered = (token: string) => {
+      const before = lookUps()
+      assert.ok(isGood(token))
+      return lookUps() === before
+    }
+    change({ name, secret: 'sha256:', generation: 1 })
+    const { length } = signLong(10_000)
+    const fitting = Math.floor(VERIFIED_TOKENS_CHARACTERS_MAX / length)
+    assert.ok(fitting < VERIFIED_TOKENS_MAX / 2)
+    const tokens = Array.from({ length: fitting }, (_, i) => signLong(10_000 + i))
+    for (const token of tokens) assert.ok(isGood(token))
+    // Accounts that change, and a token that ends, make room.
+    change({ name, secret: 'sha256:', generation: 1 })
+    for (const token of tokens) assert.ok(isGood(token))
+    const [first = '', second = '', last = ''] = [...tokens.slice(0, 2), ...tokens.slice(-1)]
+    ended.add('10001')
+    assert.equal(isGood(second), false)
+    assert.equal(isRemembered(signLong(20_000)), false)
+    assert.equal(isRemembered(first), true)
+    assert.equal(isRemembered(signLong(20_001)), false)
+    assert.equal(isRemembered(last), true)
+    assert.equal(isRemembered(first), false)
   })
 })
