@@ -22,7 +22,8 @@ const fixed: readonly (readonly [what: string, mebibytes: number, heapMebibytes:
   ['recent changes', 8, 8],
   // LABELS_SHARED_BYTES_MAX
   ['labels that new records share', 4, 4],
-  // HISTORIES_AT_ONCE_MAX of HISTORY_ENTRIES_MAX changes with 64 labels each
+  // HISTORIES_AT_ONCE_MAX of HISTORY_ENTRIES_MAX changes with 64 labels each, and the entries and the text of
+  // LONG_HISTORIES_AT_ONCE_MAX answers of HISTORY_CHARACTERS_MAX
   ['histories', 5, 5],
   // VERIFIED_TOKENS_CHARACTERS_MAX, THROTTLE_PAIRS_MAX, WAITING_CALLS_MAX, and remembered pages
   ['tokens, failed logins, waiting calls and pages', 8, 8],

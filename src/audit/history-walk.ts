@@ -14,12 +14,14 @@ import type { TrailLine } from './trail-lines.ts'
 
 /** Memory of lines that wait for newer ones. With more, a gap between them counts as one that nothing fills. */
 export const HELD_LINES_BYTES_MAX = 4 * 1024 * 1024
+/** Entries of one answer together, if there are several: each may have 64 labels. */
+export const HISTORY_CHARACTERS_MAX = 1_000_000
 /** A clock may be behind that of another node, or may have been set: so far older lines are still looked at. */
 const CLOCK_STEP_MS = 5 * 60_000
 
 /** Which changes of all records are asked for; those that fulfil everything that is given. */
 export interface HistoryQuery {
-  /** How many at most. */
+  /** How many at most; fewer if they have more than HISTORY_CHARACTERS_MAX. */
   readonly limit: number
   /** Only those that come after this place, newest first. */
   readonly before?: HistoryPlace | undefined
@@ -66,7 +68,9 @@ export class HistoryWalk {
   readonly #query: HistoryQuery
   readonly #upTo: number
   readonly #past: PastRecords | undefined
+  /** Up to one more than the answer has: it says that there are more. */
   readonly #kept: KeptLine[] = []
+  #keptCharacters = 0
   /** Lines that wait until it is known that no newer one is missing. */
   #held: Held[] = []
   #heldBytes = 0
@@ -101,8 +105,8 @@ export class HistoryWalk {
     // More changes of the lowest revision may come.
     this.#judge(Math.max(range?.after ?? this.#upTo, this.#lowestRevision))
     if (this.#heldBytes > HELD_LINES_BYTES_MAX) this.#judgeBeyondGap(this.#lowestRevision)
-    const { limit, since } = this.#query
-    if (this.#kept.length > limit) return true
+    const { since } = this.#query
+    if (this.#isFull) return true
     return since !== undefined && range !== undefined && isLongBefore(range.time, since)
   }
 
@@ -111,10 +115,10 @@ export class HistoryWalk {
     const range = listed.find(this.#upTo)
     this.#judge(range?.after ?? this.#upTo)
     this.#judgeBeyondGap(Number.NEGATIVE_INFINITY)
-    const { limit, since = '', access } = this.#query
-    const entries = this.#kept.slice(0, limit)
+    const { since = '', access } = this.#query
+    const entries = this.#isFull ? this.#kept.slice(0, -1) : this.#kept
     const last = entries.at(-1)
-    const hasMore = this.#kept.length > limit && last !== undefined
+    const hasMore = this.#isFull && last !== undefined
     const listedSince = latest(range?.time ?? now, this.#uncertainSince ?? '', since)
     return {
       entries: entries.map(({ json }) => json),
@@ -150,9 +154,17 @@ export class HistoryWalk {
     if (id === 0) past?.addGap()
     else change = past?.undo(line, id)
     if (past?.isWhole === false) this.#uncertainSince ??= time
-    if (this.#kept.length > this.#query.limit || !this.#isKept(line, { revision, id }, change)) return
+    if (this.#isFull || !this.#isKept(line, { revision, id }, change)) return
     const entry = id === 0 ? countedEntryOf(line) : this.#entryOf(line, change)
-    if (entry !== undefined) this.#kept.push({ revision, id, time, json: JSON.stringify(entry) })
+    if (entry === undefined) return
+    const json = JSON.stringify(entry)
+    this.#kept.push({ revision, id, time, json })
+    this.#keptCharacters += json.length
+  }
+
+  get #isFull(): boolean {
+    const { length } = this.#kept
+    return length > this.#query.limit || (length > 1 && this.#keptCharacters > HISTORY_CHARACTERS_MAX)
   }
 
   #entryOf(line: TrailLine, change: PastChange | undefined): HistoryEntry | undefined {

@@ -119,8 +119,13 @@ async function readAll(
     entries.push(...page.entries)
   }
   const { since, next } = page
-  if (next === undefined || limit !== undefined) return { entries, since, more: undefined }
-  const way = isWhole ? 'ask for parts with --since and --until' : 'add --since TIME or --limit COUNT'
+  // The server sends fewer than it may if they are long.
+  if (next === undefined || entries.length >= (limit ?? Number.POSITIVE_INFINITY))
+    return { entries, since, more: undefined }
+  const way =
+    isWhole || limit !== undefined
+      ? 'ask for parts with --since and --until'
+      : 'add --since TIME or --limit COUNT'
   const more = `Only the newest ${entries.length} changes are shown; for older ones, ${way}`
   return { entries, since, more }
 }
