@@ -40,7 +40,7 @@ export interface DamagedLines {
   readonly count: number
 }
 
-/** What to do about a trail that cannot be read as a whole. It is no record, and so no obstacle. */
+/** Advice for a trail that cannot be read as a whole; the records do not depend on it. */
 export interface TrailFaults {
   /** Called if the disk cannot read a part of the files (EIO). */
   readonly onUnreadable?: () => void
@@ -124,7 +124,7 @@ function isStart({ line }: TaggedLine): boolean {
 /** The lines of one store, taken in their order. */
 class StoreLines implements ListedChanges {
   claimed = 0
-  /** Of the last line that follows on another one. */
+  /** Revision of the last line that follows on another one. */
   #witnessed: number | undefined
   /** Every change up to it is listed, or was made before the trail began. */
   #complete: number | undefined

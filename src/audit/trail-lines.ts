@@ -54,7 +54,7 @@ function isInBraces(bytes: Buffer): boolean {
 
 /** Where a line stands. */
 export interface TrailPlace {
-  /** From 1. */
+  /** The first is 1. */
   readonly number: number
   /** False for a line with NULs before it, as a power loss may leave them. */
   readonly isClean: boolean

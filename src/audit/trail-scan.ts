@@ -149,7 +149,7 @@ function createLineScan(search: TrailSearch, listed: ListedRanges) {
   }
 }
 
-/** A damaged digit may name a month or an hour that is none. */
+/** A damaged digit may name a month 13 or an hour 25. */
 function isTime(input: unknown): input is string {
   return typeof input === 'string' && TIME.test(input) && !Number.isNaN(Date.parse(input))
 }

@@ -85,7 +85,7 @@ export interface PassSource {
 export interface GatewayOptions {
   /** URLs; at least one. */
   readonly endpoints: readonly string[]
-  /** By default nothing is needed to be let in. */
+  /** Nothing is needed to be let in, by default. */
   readonly source?: PassSource
 }
 
@@ -260,7 +260,7 @@ class EtcdSession {
     if (login === undefined) this.#token = ''
   }
 
-  /** From the next login on. */
+  /** It counts from the next login on. */
   useLogin(login: EtcdLogin | undefined): void {
     this.#login = login
     this.#failure = undefined

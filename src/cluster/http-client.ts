@@ -248,7 +248,7 @@ export interface EtcdTls {
   readonly ca?: string | undefined
   readonly certificate?: string | undefined
   readonly key?: string | undefined
-  /** Of their files, for messages. */
+  /** Paths of their files, for messages. */
   readonly paths?: { readonly ca: string | undefined; readonly certificate: string | undefined }
 }
 

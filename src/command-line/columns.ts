@@ -7,7 +7,7 @@ const MEASURED_ROWS = 1_000
 const TEXT_COLUMN_MIN = 20
 
 const GAP = '  '
-/** Of a cell each. */
+/** A text whose characters take one cell each. */
 const ASCII = /^[\x20-\x7e]*$/
 /** Marks, what is not seen, and the second and third part of a Hangul syllable; a soft hyphen is seen. */
 const NO_WIDTH = /(?!\xad)[\p{Mn}\p{Me}\p{Cf}\u1160-\u11ff\ud7b0-\ud7ff]/u

@@ -36,7 +36,7 @@ export interface ImportOrder {
   readonly username?: string | undefined
   /** How the file is read. */
   readonly options: ImportOptions
-  /** Of the file, if it is neither UTF-8 nor UTF-16. */
+  /** Encoding of a file that is neither UTF-8 nor UTF-16. */
   readonly encoding?: InputEncoding | undefined
   /** Why, for the history. */
   readonly reason?: string | undefined

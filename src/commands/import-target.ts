@@ -112,7 +112,7 @@ async function importAlone(
 ): Promise<ImportReport> {
   const { mode, isTrial } = order
   try {
-    // Other commands see by this lock that it is no server that has the folder.
+    // This lock tells other commands that a command has the folder, not a server.
     return await withCredentialsLock(folder, async () => {
       const { drafts, read } = await readRecords(order, context)
       const plan = isTrial

@@ -25,7 +25,7 @@ export interface HistoryEntry {
   readonly removed?: number
   /** The filters that kept the records. */
   readonly query?: string
-  /** Of the whole query, if `query` is only its beginning. */
+  /** SHA-256 of the whole query, if `query` is only its beginning. */
   readonly query_sha256?: string
 }
 

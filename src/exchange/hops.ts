@@ -46,7 +46,7 @@ export type FindRecord = (name: string) => HopRecord | undefined
 const PLAIN_HOP =
   /^(?:[A-Za-z0-9_][\w.-]*@)?(?:[A-Za-z0-9_][\w.-]*|\[[0-9A-Fa-f:.]+\])(?::(?<port>[1-9]\d{0,4}))?$/
 const PORT_MAX = 65_535
-/** Of ssh. */
+/** The port of ssh. */
 const DEFAULT_PORT = 22
 /** What is wrong with other hops, to complete "a value that …". */
 export const NOT_HOPS = 'is not [USER@]HOST[:PORT], or several with commas between them'
