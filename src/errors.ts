@@ -32,7 +32,7 @@ export class InvalidInputError extends ConnbookError {
   }
 }
 
-/** There is no room for more accounts, or for longer ones; nothing has changed. */
+/** The accounts would take more than their limit; nothing has changed. */
 export class TooManyAccountsError extends ConnbookError {
   readonly code = 'too_many_accounts'
 }

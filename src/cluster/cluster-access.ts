@@ -27,7 +27,7 @@ export interface ClusterAccess extends Disposable {
   readonly place: string
   /** The words of a command line that name the same cluster, with full paths. */
   readonly flags: string
-  /** Reads the credential files for etcd again; undefined if there are none. */
+  /** Reads the credential files for etcd again. Undefined without such files. */
   readonly reload: (() => void) | undefined
 }
 

@@ -112,7 +112,7 @@ async function importAlone(
 ): Promise<ImportReport> {
   const { mode, isTrial } = order
   try {
-    // This lock tells other commands that a command has the folder, not a server.
+    // With this lock held, other commands know that a command uses the folder, and wait.
     return await withCredentialsLock(folder, async () => {
       const { drafts, read } = await readRecords(order, context)
       const plan = isTrial

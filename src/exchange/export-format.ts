@@ -35,7 +35,7 @@ export interface ExportFormat {
 
 /** What a form needs to know of other records. */
 export interface RecordBook {
-  /** Id of the store that they are in; '' if there is none. */
+  /** Id of the store with these records; '' without a store. */
   readonly store: string
   /** Whether another record has the same `addressOf`. */
   isShared(record: Configuration): boolean

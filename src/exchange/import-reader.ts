@@ -85,7 +85,7 @@ export class ImportReader {
   #isMisshapen = false
   /** The beginning of the file, to tell what another tool has written. */
   #head = ''
-  /** Of `ansible`: it says itself how an inventory becomes JSON. */
+  /** Whether the format's own faults give this advice, as those of `ansible` do. */
   readonly #hasOwnAdvice: boolean
   #firstEmpty: number | undefined
   #emptyCount = 0
