@@ -9,7 +9,15 @@ const DEBT_MAX_MS = 20
 /** Tasks of one caller that run at a time; the others wait, so that what is half done takes little memory. */
 const WORKS_IN_PROGRESS_MAX = 8
 
-/** Long work in slices: a generator that yields at least once a millisecond or so, and returns its result. */
+/** A slice looks at the clock after so many steps at most: a look takes as long as some of the shortest ones. */
+const STEPS_A_LOOK_MAX = 64
+/** If the steps since the last look took longer, the next look comes after one step. */
+const LOOK_MS = QUANTUM_MS / 16
+
+/**
+ * Long work: a generator that yields after each step, and returns its result. A step is a record, or another small unit. The
+ * scheduler says how many of them are a slice.
+ */
 export type LongWork<Result> = Generator<undefined, Result>
 
 /** The caller of works for which everybody waits: it gets half of the time, however many others there are. */
@@ -24,6 +32,7 @@ export const FOR_ALL = 'all'
  * What follows a work at once, after `await`, counts as part of its last slice.
  */
 export class Scheduler {
+  readonly #turnMs: number
   readonly #callers = new Map<string, CallersWorks>()
   readonly #forAll = new CallersWorks()
   /** To be called at the end of the present turn. */
@@ -38,6 +47,11 @@ export class Scheduler {
   /** Whether a connection was accepted since the last look. */
   #hasNewConnection = false
 
+  /** @param turnMs What long work takes of each turn; 0 for one step, for tests. */
+  constructor(turnMs = LONG_WORK_TURN_MS) {
+    this.#turnMs = turnMs
+  }
+
   /**
    * Resolves with the result of the work, or rejects with what it throws. A work that waits has not begun.
    *
@@ -46,37 +60,22 @@ export class Scheduler {
    */
   run<Result>(caller: string, work: LongWork<Result>, signal?: AbortSignal): Promise<Result> {
     if (signal?.aborted) return Promise.reject(signal.reason)
-    const { promise, resolve, reject } = Promise.withResolvers<Result>()
     const works = this.#worksOf(caller)
-    let isRunning = false
-    const end = () => {
-      signal?.removeEventListener('abort', stop)
-      works.remove(long)
-    }
-    const stop = () => {
-      // If it is aborted during a slice, `step` stops it after that.
-      if (isRunning) return
-      end()
-      work.return(undefined as Result)
-      reject(signal?.reason)
-    }
-    const long = new Work(() => {
-      isRunning = true
-      try {
-        const { done, value } = work.next()
-        isRunning = false
-        if (signal?.aborted) return stop()
-        if (!done) return
-        end()
-        resolve(value)
-      } catch (error) {
-        end()
-        reject(error)
-      }
-    })
+    const long = new Work(work, this.#newClock(), (ended) => works.remove(ended), signal)
     works.add(long)
-    signal?.addEventListener('abort', stop, { once: true })
-    return promise
+    return long.result
+  }
+
+  /** As `run`, but the first slice is done at once, so that a short work costs no turn of the event loop. */
+  runNow<Result>(caller: string, work: LongWork<Result>): Promise<Result> {
+    let works: CallersWorks | undefined
+    const long = new Work(work, this.#newClock(), (ended) => works?.remove(ended))
+    long.step()
+    if (!long.isOver) {
+      works = this.#worksOf(caller)
+      works.add(long)
+    }
+    return long.result
   }
 
   /**
@@ -118,6 +117,10 @@ export class Scheduler {
     this.#hasNewConnection = true
   }
 
+  #newClock(): SliceClock {
+    return new SliceClock(Math.min(QUANTUM_MS, this.#turnMs))
+  }
+
   #worksOf(caller: string): CallersWorks {
     this.#schedule()
     if (caller === FOR_ALL) return this.#forAll
@@ -140,7 +143,7 @@ export class Scheduler {
         return
       }
       this.#isInTurn = true
-      this.#turnEnd = performance.now() + LONG_WORK_TURN_MS
+      this.#turnEnd = performance.now() + this.#turnMs
       this.#takeSlice()
     }
     setImmediate(begin)
@@ -181,6 +184,37 @@ export class Scheduler {
   }
 }
 
+/** Says when a slice is over, for long work that is done step by step. */
+export class SliceClock {
+  readonly #ms: number
+  #lookMs = 0
+  #endMs = 0
+  #stepsALook = 1
+  #stepsLeft = 1
+
+  constructor(ms = QUANTUM_MS) {
+    this.#ms = ms
+  }
+
+  begin(): void {
+    this.#lookMs = performance.now()
+    this.#endMs = this.#lookMs + this.#ms
+    this.#stepsLeft = this.#stepsALook
+  }
+
+  /** Call it after each step. Looks at the clock after one step, then after 2, 4, 8 more and so on, while they are short. */
+  isOverAfterStep(): boolean {
+    this.#stepsLeft -= 1
+    if (this.#stepsLeft > 0) return false
+    const now = performance.now()
+    const areShort = now - this.#lookMs < Math.min(this.#ms, LOOK_MS)
+    this.#stepsALook = areShort ? Math.min(2 * this.#stepsALook, STEPS_A_LOOK_MAX) : 1
+    this.#stepsLeft = this.#stepsALook
+    this.#lookMs = now
+    return now >= this.#endMs
+  }
+}
+
 /** What a part needs that has only short works. */
 export type ShortWorkScheduler = Pick<Scheduler, 'once'>
 
@@ -211,14 +245,75 @@ function nextInTurn<Key, Kind extends Sharer>(sharers: Map<Key, Kind>): Kind | u
   return undefined
 }
 
-/** A long work in progress. */
-class Work extends Sharer {
+/** A long work. */
+class Work<Result> extends Sharer {
   readonly isIdle = false
-  readonly step: () => void
+  readonly #work: LongWork<Result>
+  readonly #clock: SliceClock
+  readonly #onEnd: (ended: Sharer) => void
+  readonly #signal: AbortSignal | undefined
+  readonly #settle = Promise.withResolvers<Result>()
+  #isRunning = false
+  #isOver = false
 
-  constructor(step: () => void) {
+  constructor(
+    work: LongWork<Result>,
+    clock: SliceClock,
+    onEnd: (ended: Sharer) => void,
+    signal?: AbortSignal,
+  ) {
     super()
-    this.step = step
+    this.#work = work
+    this.#clock = clock
+    this.#onEnd = onEnd
+    this.#signal = signal
+    signal?.addEventListener('abort', this.#stop, { once: true })
+  }
+
+  get result(): Promise<Result> {
+    return this.#settle.promise
+  }
+
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  step(): void {
+    this.#isRunning = true
+    try {
+      const { done, value } = this.#takeSlice()
+      this.#isRunning = false
+      if (this.#signal?.aborted) this.#stop()
+      else if (done) {
+        this.#end()
+        this.#settle.resolve(value)
+      }
+    } catch (error) {
+      this.#end()
+      this.#settle.reject(error)
+    }
+  }
+
+  #takeSlice(): IteratorResult<undefined, Result> {
+    this.#clock.begin()
+    for (;;) {
+      const next = this.#work.next()
+      if (next.done || this.#clock.isOverAfterStep()) return next
+    }
+  }
+
+  readonly #stop = () => {
+    // If it is aborted during a slice, `step` stops it after that.
+    if (this.#isRunning) return
+    this.#end()
+    this.#work.return(undefined as Result)
+    this.#settle.reject(this.#signal?.reason)
+  }
+
+  #end() {
+    this.#isOver = true
+    this.#signal?.removeEventListener('abort', this.#stop)
+    this.#onEnd(this)
   }
 }
 
@@ -240,7 +335,7 @@ class CallersWorks extends Sharer {
   readonly #sharers = new Map<Sharer, Sharer>()
   #inProgress = 0
   /** Long works that have not begun. */
-  readonly #waiting = new Set<Work>()
+  readonly #waiting = new Set<Sharer>()
   #last: Sharer | undefined
 
   get isIdle(): boolean {
@@ -252,7 +347,7 @@ class CallersWorks extends Sharer {
     this.#sharers.set(this.#shorts, this.#shorts)
   }
 
-  add(work: Work): void {
+  add(work: Sharer): void {
     if (this.#inProgress === WORKS_IN_PROGRESS_MAX) this.#waiting.add(work)
     else {
       this.#inProgress += 1
@@ -260,7 +355,7 @@ class CallersWorks extends Sharer {
     }
   }
 
-  remove(work: Work): void {
+  remove(work: Sharer): void {
     if (this.#waiting.delete(work) || !this.#sharers.delete(work)) return
     this.#inProgress -= 1
     const [next] = this.#waiting

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
-import { FOR_ALL, LONG_WORK_TURN_MS, type LongWork, Scheduler } from '../src/scheduler.ts'
+import { FOR_ALL, LONG_WORK_TURN_MS, type LongWork, Scheduler, SliceClock } from '../src/scheduler.ts'
 
-/** Notes each slice; the last one is the result. */
-function* slices(name: string, count: number, done: string[]): LongWork<string> {
+/** Notes each step; the last one is the result. */
+function* steps(name: string, count: number, done: string[]): LongWork<string> {
   for (let i = 1; i < count; i += 1) {
     done.push(`${name}${i}`)
     yield
@@ -15,7 +15,7 @@ function* slices(name: string, count: number, done: string[]): LongWork<string> 
   return `${name}${count}`
 }
 
-/** A clock that goes on only with the slices of a work, by so many milliseconds each. */
+/** A clock that goes on only with the steps of a work, by so many milliseconds each. */
 function heldClock(t: TestContext) {
   let now = 0
   t.mock.method(performance, 'now', () => now)
@@ -26,6 +26,16 @@ function heldClock(t: TestContext) {
       if (i < count) yield
     }
   }
+}
+
+/** How many steps of each work were done without one of another in between. */
+function sliceLengths(done: readonly string[]): number[] {
+  const lengths: number[] = []
+  for (const [i, step] of done.entries()) {
+    if (i > 0 && step[0] === done[i - 1]?.[0]) lengths.push((lengths.pop() ?? 0) + 1)
+    else lengths.push(1)
+  }
+  return lengths
 }
 
 /** Takes up the whole of a turn. */
@@ -39,7 +49,7 @@ function* busySlices(count: number): LongWork<void> {
 
 describe('the scheduler', () => {
   it('returns the result of a work', async () => {
-    assert.equal(await new Scheduler().run('a', slices('x', 3, [])), 'x3')
+    assert.equal(await new Scheduler().run('a', steps('x', 3, [])), 'x3')
   })
 
   it('lets callers take turns, and the works of one caller', async (t) => {
@@ -165,8 +175,65 @@ describe('the scheduler', () => {
       if (!isEnding) setImmediate(arrive)
     }
     arrive()
-    assert.equal(await scheduler.run('a', slices('x', 3, [])), 'x3')
+    assert.equal(await scheduler.run('a', steps('x', 3, [])), 'x3')
     isEnding = true
+  })
+
+  it('does short steps of a work together, for about a millisecond', async (t) => {
+    const stepsOf = heldClock(t)
+    const scheduler = new Scheduler()
+    const done: string[] = []
+    await Promise.all([
+      scheduler.run('a', stepsOf('x', 100, 0.05, done)),
+      scheduler.run('b', stepsOf('y', 100, 0.05, done)),
+    ])
+    const slices = sliceLengths(done)
+    assert.ok(
+      slices.slice(0, -2).every((length) => length >= 20 && length <= 22),
+      `${slices}`,
+    )
+  })
+
+  it('gives way at every step if it is told to', async () => {
+    const scheduler = new Scheduler(0)
+    const done: string[] = []
+    const note = () => {
+      done.push('event loop')
+      noting = setImmediate(note)
+    }
+    let noting = setImmediate(note)
+    await Promise.all([scheduler.run('a', steps('x', 3, done)), scheduler.run('b', steps('y', 3, done))])
+    clearImmediate(noting)
+    assert.equal(done.filter((each) => each !== 'event loop').length, 6)
+    for (const [i, each] of done.entries())
+      assert.ok(each === 'event loop' || i === 0 || done[i - 1] === 'event loop', `${done}`)
+  })
+
+  it('does the first slice of a work at once if it is told to, and the rest in turns', async (t) => {
+    const stepsOf = heldClock(t)
+    const scheduler = new Scheduler()
+    const done: string[] = []
+    const short = scheduler.runNow(FOR_ALL, steps('x', 2, done))
+    const long = scheduler.runNow(FOR_ALL, stepsOf('y', 3, 1, done))
+    assert.deepEqual(done, ['x1', 'x2', 'y1'])
+    setImmediate(() => done.push('event loop'))
+    assert.equal(await short, 'x2')
+    assert.deepEqual(done, ['x1', 'x2', 'y1'], 'without a turn of the event loop')
+    await long
+    assert.deepEqual(
+      done.slice(3).filter((each) => each !== 'event loop'),
+      ['y2', 'y3'],
+    )
+  })
+
+  it('rejects with what the first slice throws that it does at once', async () => {
+    const failing = (function* (): LongWork<void> {
+      yield
+      throw new RangeError('too far')
+    })()
+    const scheduler = new Scheduler()
+    await assert.rejects(scheduler.runNow(FOR_ALL, failing), new RangeError('too far'))
+    assert.equal(await scheduler.runNow(FOR_ALL, steps('x', 3, [])), 'x3')
   })
 
   it('rejects with what a work throws, and goes on with the others', async () => {
@@ -175,13 +242,13 @@ describe('the scheduler', () => {
       yield
       throw new RangeError('too far')
     })()
-    const other = scheduler.run('a', slices('x', 4, []))
+    const other = scheduler.run('a', steps('x', 4, []))
     await assert.rejects(scheduler.run('b', failing), new RangeError('too far'))
     assert.equal(await other, 'x4')
   })
 
   it('stops a work whose signal is aborted, at its next slice, and lets it clean up', async () => {
-    const scheduler = new Scheduler()
+    const scheduler = new Scheduler(0)
     const done: string[] = []
     const stop = new AbortController()
     const work = (function* (): LongWork<void> {
@@ -226,7 +293,7 @@ describe('the scheduler', () => {
       }
     })()
     const running = scheduler.run('a', work, stop.signal)
-    await scheduler.run('b', slices('x', 3, []))
+    await scheduler.run('b', steps('x', 3, []))
     stop.abort(new Error('gone'))
     assert.deepEqual(done, ['cleaned up'])
     await assert.rejects(running, new Error('gone'))
@@ -235,7 +302,7 @@ describe('the scheduler', () => {
   it('begins nothing for a signal that is aborted already', async () => {
     const done: string[] = []
     const gone = AbortSignal.abort(new Error('gone'))
-    await assert.rejects(new Scheduler().run('a', slices('x', 1, done), gone), new Error('gone'))
+    await assert.rejects(new Scheduler().run('a', steps('x', 1, done), gone), new Error('gone'))
     assert.deepEqual(done, [])
   })
 
@@ -302,5 +369,46 @@ describe('the scheduler', () => {
     scheduler.resume('b', { resume: () => seen.push('b') })
     await scheduler.once('c', () => seen.push('c'))
     assert.ok(seen.length <= 5, `${seen}`)
+  })
+})
+
+describe('the clock of a slice', () => {
+  /** How many steps of so many milliseconds each there are in each of some slices. */
+  const stepsIn = (t: TestContext, slices: number, ms: (step: number) => number) => {
+    let now = 0
+    let looks = 0
+    t.mock.method(performance, 'now', () => {
+      looks += 1
+      return now
+    })
+    const clock = new SliceClock()
+    const lengths = Array.from({ length: slices }, () => {
+      // Others take their time in between.
+      now += 100
+      clock.begin()
+      for (let step = 1; ; step++) {
+        now += ms(step)
+        if (clock.isOverAfterStep()) return step
+      }
+    })
+    return { lengths, looks }
+  }
+
+  it('ends a slice after a millisecond', (t) => {
+    assert.deepEqual(stepsIn(t, 3, () => 0.125).lengths, [8, 8, 8])
+    assert.deepEqual(stepsIn(t, 3, () => 5).lengths, [1, 1, 1])
+  })
+
+  it('is not looked at after each short step', (t) => {
+    const { lengths, looks } = stepsIn(t, 10, () => 0.000_5)
+    for (const length of lengths) assert.ok(length >= 2_000 && length <= 2_064, `${length} steps`)
+    assert.ok(looks <= 10 * 40, `${looks} looks`)
+  })
+
+  it('is looked at after each step again once they are long', (t) => {
+    const { lengths } = stepsIn(t, 1, (step) => (step <= 1_000 ? 0.000_5 : 0.2))
+    assert.ok((lengths[0] ?? 0) <= 1_000 + 64, `${lengths} steps`)
+    const { lengths: later } = stepsIn(t, 1, (step) => (step <= 30 ? 0.000_5 : 0.2))
+    assert.ok((later[0] ?? 0) <= 30 + 5 + 2, `${later} steps`)
   })
 })

@@ -7,7 +7,7 @@ import type { Configuration } from '../store/configuration.ts'
 import { compareBy } from '../store/configuration-index.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { type Filter, type Matcher, matcherOf, type Stretch, stretchOf } from '../store/record-filter.ts'
-import { Slice, sortInSlices } from '../store/slices.ts'
+import { sortInSlices } from '../store/slices.ts'
 import { type ListQuery, pageLinks } from './list-query.ts'
 import { CACHE_CONTROL, checkIfMatch, envelope, jsonOf, longBytesOf, streamed } from './list-reply.ts'
 import { type PageMemory, pageKeyOf } from './page-memory.ts'
@@ -208,9 +208,9 @@ interface Part {
 }
 
 /**
- * Looks at all records in slices.
+ * Looks at all records.
  *
- * @param leaves Frozen records, in short arrays: each is one slice, or several if the clock says so.
+ * @param leaves Frozen records, in short arrays: each is one step.
  * @param total How many records are kept, if that is known: then it stops at the end of the part.
  * @returns How many records are kept, and those of the part.
  */
@@ -222,10 +222,8 @@ function* scanRecords(
 ): LongWork<{ readonly count: number; readonly records: Configuration[] }> {
   const records: Configuration[] = []
   let count = 0
-  const slice = new Slice()
   for (const leaf of leaves) {
     for (const record of leaf) {
-      if (slice.isOverAfter(1)) yield
       if (!matches(record)) continue
       if (count >= offset && records.length < limit) records.push(record)
       count += 1

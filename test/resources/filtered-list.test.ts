@@ -6,7 +6,6 @@ import { configurationHandlers } from '../../src/resources/configurations.ts'
 import { CountMemory, SEARCH_COUNTS_MAX, SEARCH_RECORDS_MAX } from '../../src/resources/filtered-list.ts'
 import { type LongWork, Scheduler } from '../../src/scheduler.ts'
 import type { NewConfiguration } from '../../src/store/configuration.ts'
-import { SLICE_MS } from '../../src/store/slices.ts'
 import { createClient, faultyFields, namesIn, ownHeaders } from '../support/http-client.ts'
 import { loadStore } from '../support/loaded-store.ts'
 import { bodyOf, requestOf } from '../support/message.ts'
@@ -324,10 +323,14 @@ describe('a long list with filters', async () => {
 describe('a search', () => {
   const drafts = Array.from({ length: 5_000 }, (_, i) => draft(`n${i}`))
 
-  /** Counts the slices of all works. */
+  /** Gives way at every step, and counts those of all works. */
   class CountingScheduler extends Scheduler {
-    slices = 0
-    onSlice = () => {}
+    steps = 0
+    onStep = () => {}
+
+    constructor() {
+      super(0)
+    }
 
     override run<Result>(caller: string, work: LongWork<Result>, signal?: AbortSignal): Promise<Result> {
       return super.run(caller, this.#counted(work), signal)
@@ -336,9 +339,9 @@ describe('a search', () => {
     *#counted<Result>(work: LongWork<Result>): LongWork<Result> {
       for (;;) {
         const { done, value } = work.next()
-        this.slices += 1
+        this.steps += 1
         if (done) return value
-        this.onSlice()
+        this.onStep()
         yield
       }
     }
@@ -351,42 +354,34 @@ describe('a search', () => {
     return { scheduler, store, list, reply: list({ ...requestOf({}, '', query), signal }) }
   }
 
-  it('looks at a few records in each slice', async () => {
+  it('looks at few records in each step', async () => {
     const { scheduler, reply } = search('q=n49')
     assert.equal((await reply).status, 200)
-    assert.ok(scheduler.slices >= drafts.length / 128, `${scheduler.slices} slices`)
+    assert.ok(scheduler.steps >= drafts.length / 128, `${scheduler.steps} steps`)
   })
 
-  it('looks at fewer when the clock says that they take long', async (t) => {
-    let now = 0
-    t.mock.method(performance, 'now', () => (now += SLICE_MS))
-    const { scheduler, reply } = search('q=n49')
-    assert.equal((await reply).status, 200)
-    assert.ok(scheduler.slices >= drafts.length / 16, `${scheduler.slices} slices`)
-  })
-
-  it('stops after the slice in which its client goes', async () => {
+  it('stops after the step in which its client goes', async () => {
     const client = new AbortController()
     const { scheduler, reply } = search('q=n49', client.signal)
-    scheduler.onSlice = () => {
-      if (scheduler.slices === 3) client.abort(new Error('The client has gone'))
+    scheduler.onStep = () => {
+      if (scheduler.steps === 3) client.abort(new Error('The client has gone'))
     }
     await assert.rejects(async () => reply, /The client has gone/)
     for (let turn = 1; turn <= 20; turn++) await new Promise((resolve) => setImmediate(resolve))
-    assert.equal(scheduler.slices, 3)
+    assert.equal(scheduler.steps, 3)
   })
 
   it('does not begin if its client has gone', async () => {
     const { scheduler, reply } = search('q=n49', AbortSignal.abort(new Error('The client has gone')))
     await assert.rejects(async () => reply, /The client has gone/)
-    assert.equal(scheduler.slices, 0)
+    assert.equal(scheduler.steps, 0)
   })
 
   it('shows one moment, whatever changes while it looks', async () => {
     const { scheduler, store, reply } = search('q=N')
     const before = `"${store.id.slice(0, 8)}-${store.revision}"`
-    scheduler.onSlice = () => {
-      if (scheduler.slices !== 3) return
+    scheduler.onStep = () => {
+      if (scheduler.steps !== 3) return
       void store.remove(someone, 'n1')
       void store.remove(someone, 'n4999')
       void store.add(someone, draft('n-new'))
@@ -401,17 +396,17 @@ describe('a search', () => {
   it('does not look again for a 304, and on the next page not beyond its end', async () => {
     const { scheduler, list, reply } = search('q=n&page=0&per_page=10')
     const { headers } = await reply
-    scheduler.slices = 0
+    scheduler.steps = 0
     const unchanged = list(requestOf({ 'if-none-match': headers.ETag }, '', 'q=n&page=2&per_page=10'))
     assert.ok(!(unchanged instanceof Promise))
     assert.deepEqual(
-      [unchanged.status, unchanged.headers['X-Total-Count'], scheduler.slices],
+      [unchanged.status, unchanged.headers['X-Total-Count'], scheduler.steps],
       [304, '5000', 0],
     )
     const next = await list(requestOf({}, '', 'q=n&page=1&per_page=10'))
     assert.match(bodyOf(next), /^\{"configurations":\[\{"id":11,.*"id":20,[^{]*\}\]\}$/)
     assert.equal(next.headers['X-Total-Count'], '5000')
-    assert.equal(scheduler.slices, 1)
+    assert.equal(scheduler.steps, 1)
   })
 })
 
