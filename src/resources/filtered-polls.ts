@@ -2,14 +2,12 @@ import { EVENTS_PAUSE_MS } from '../limits.ts'
 import type { LongWork } from '../scheduler.ts'
 import type { RecentChanges } from '../store/recent-changes.ts'
 import { changeMatcherOf, type Filter } from '../store/record-filter.ts'
-import { Slice } from '../store/slices.ts'
+import { ITEMS_A_STEP } from '../store/slices.ts'
 import { keyOfFilter } from './filter-key.ts'
 import type { WaitingCalls } from './waiting-calls.ts'
 
 /** The caller of the scheduler for what all of them share. */
 const FILTERED_POLLS = 'polls with filters'
-/** Changes and polls that are looked at in one slice, if the clock does not end it. */
-const CHECKS_AT_ONCE = 64
 
 /** A poll that waits for a change that its filter can see. */
 export interface FilteredPoll {
@@ -26,7 +24,7 @@ interface PollResult {
   readonly upTo: number
 }
 
-/** Looks at the changes of a store for all polls with filters together, in slices. */
+/** Looks at the changes of a store for all polls with filters together. */
 export class FilteredPolls {
   readonly #recent: RecentChanges
   readonly #calls: Pick<WaitingCalls, 'run' | 'report'>
@@ -67,12 +65,11 @@ export class FilteredPolls {
 
   *#checkAll(): LongWork<void> {
     const results = new Map<string, PollResult>()
-    const slice = new Slice(CHECKS_AT_ONCE)
     for (const [poll, filterKey] of this.#polls) {
-      if (slice.isOverAfter(1)) yield
+      yield
       try {
         const key = `${poll.after} ${filterKey}`
-        const result = results.get(key) ?? (yield* this.#check(poll, slice))
+        const result = results.get(key) ?? (yield* this.#check(poll))
         results.set(key, result)
         if (result.isSeen) poll.see()
         else poll.after = result.upTo
@@ -83,14 +80,14 @@ export class FilteredPolls {
     }
   }
 
-  *#check({ filter, after }: FilteredPoll, slice: Slice): LongWork<PollResult> {
+  *#check({ filter, after }: FilteredPoll): LongWork<PollResult> {
     const recent = this.#recent
     const matches = changeMatcherOf(filter)
     const last = recent.last
     for (let upTo = after + 1; upTo <= last; upTo += 1) {
       const change = recent.at(upTo)
       if (change === undefined || matches(change)) return { isSeen: true, upTo }
-      if (slice.isOverAfter(1)) yield
+      if (upTo % ITEMS_A_STEP === 0) yield
     }
     // While the changes of a large import are reported, a poll may know of more than were reported.
     return { isSeen: false, upTo: Math.max(after, last) }

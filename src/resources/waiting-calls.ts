@@ -15,8 +15,6 @@ export const ACCOUNT_WAITING_CALLS_SHARE = 1 / 4
 
 /** The caller of the scheduler for the looks. */
 const LOOKS = 'looks at waiting calls'
-/** Calls that are looked at in one slice. */
-const LOOKS_AT_ONCE = 100
 
 /** A call that stays open until something happens. */
 export interface WaitingCall {
@@ -165,7 +163,6 @@ export class WaitingCalls {
   }
 
   *#look(): LongWork<void> {
-    let looks = 0
     for (const call of this.#all()) {
       try {
         if (this.#guard?.whyNotReadable() === undefined) call.look(performance.now())
@@ -174,7 +171,7 @@ export class WaitingCalls {
         this.report(error)
         call.giveWay()
       }
-      if (++looks % LOOKS_AT_ONCE === 0) yield
+      yield
     }
   }
 }

@@ -1,5 +1,4 @@
 import type { LongWork } from '../scheduler.ts'
-import { SLICE_STEPS } from './slices.ts'
 
 /** Items that leave, and items that come. */
 export interface Difference<Item> {
@@ -9,7 +8,7 @@ export interface Difference<Item> {
 }
 
 /**
- * Applies a difference to sorted items in slices. Leaves the old ones as they are, and shares with them what stays.
+ * Applies a difference to sorted items. Leaves the old ones as they are, and shares with them what stays.
  *
  * @param leaves Sorted items, in arrays.
  * @param difference Its `added` must be sorted.
@@ -28,7 +27,6 @@ export function* changeLeaves<Item>(
   let leaf: Item[] = []
   let nextAdded = 0
   let removed = 0
-  let steps = 0
 
   const endLeaf = () => {
     if (leaf.length > 0) changed.push(leaf)
@@ -38,6 +36,8 @@ export function* changeLeaves<Item>(
     if (leaf.length === entries) endLeaf()
     leaf.push(item)
   }
+  /** After `put`. */
+  const hasNewLeaf = () => leaf.length === 1
   const isAddedBefore = (item: Item) => {
     const next = added[nextAdded]
     return next !== undefined && compare(next, item) < 0
@@ -49,7 +49,7 @@ export function* changeLeaves<Item>(
   }
 
   for (const items of leaves) {
-    if (++steps % SLICE_STEPS === 0) yield
+    yield
     const last = items.at(-1)
     if (last === undefined) continue
     const stays = !isAddedBefore(last) && (gone.size === 0 || !items.some((item) => gone.has(item)))
@@ -62,16 +62,15 @@ export function* changeLeaves<Item>(
     for (const item of items) {
       while (isAddedBefore(item)) {
         putAdded()
-        if (++steps % SLICE_STEPS === 0) yield
+        if (hasNewLeaf()) yield
       }
       if (gone.has(item)) removed += 1
       else put(item)
-      if (++steps % SLICE_STEPS === 0) yield
     }
   }
   while (nextAdded < added.length) {
     putAdded()
-    if (++steps % SLICE_STEPS === 0) yield
+    if (hasNewLeaf()) yield
   }
   endLeaf()
   if (removed < gone.size) throw new RangeError('Cannot remove an item that is not there')

@@ -4,7 +4,7 @@ import { TEXT_HASHES } from '../text-hash.ts'
 import type { Configuration } from './configuration.ts'
 import { GROUP_KEY, groupsIn, type Labels } from './labels.ts'
 import type { Matcher } from './record-filter.ts'
-import { SLICE_STEPS, Slice } from './slices.ts'
+import { inSteps } from './slices.ts'
 import { TextCounts } from './text-counts.ts'
 
 /** The most frequent keys that are listed, and of each the most frequent values. */
@@ -44,7 +44,7 @@ interface Listed {
   readonly size: number
 }
 
-/** Records in short arrays: each is one slice. */
+/** Records in short arrays: each is one step. */
 type Leaves = readonly (readonly Configuration[])[]
 
 /**
@@ -65,26 +65,19 @@ export function* countLabelValues(
     LABEL_KEYS_LISTED_MAX,
     textsMax,
     (labels, counts) => {
-      let texts = 0
-      for (const key in labels) {
-        counts.add(0, key)
-        texts += 1
-      }
-      return texts
+      for (const key in labels) counts.add(0, key)
     },
   )
   const groups = new Map(keys.top.map(([key], group) => [key, group]))
   const members = new RememberedMembers()
   const values = yield* countAll(kept, groups.size, LABEL_VALUES_LISTED_MAX, textsMax, (labels, counts) => {
-    let texts = 0
     for (const key in labels) {
       const group = groups.get(key)
+      if (group === undefined) continue
       const value = labels[key] ?? ''
-      const counted = key === GROUP_KEY ? members.of(value) : [value]
-      texts += counted.length
-      if (group !== undefined) for (const text of counted) counts.add(group, text)
+      if (key !== GROUP_KEY) counts.add(group, value)
+      else for (const member of members.of(value)) counts.add(group, member)
     }
-    return texts
   })
   const labels = keys.top.map(([key, count], group) => {
     const { top = [], size = 0 } = values[group] ?? {}
@@ -103,40 +96,40 @@ interface Kept {
 /** Asks the filter once for each record: it may take much longer than a look at the labels. */
 function* keptOf(leaves: Leaves, matches: Matcher): LongWork<Kept> {
   const isKept = new Uint8Array(leaves.reduce((sum, { length }) => sum + length, 0))
-  const slice = new Slice()
   let at = 0
-  for (const leaf of leaves)
+  for (const leaf of leaves) {
     for (const record of leaf) {
-      if (slice.isOverAfter(1)) yield
       if (record.labels !== undefined && matches(record)) isKept[at] = 1
       at += 1
     }
+    yield
+  }
   return { leaves, isKept }
 }
 
 /**
  * The most frequent texts of each group.
  *
- * @param take Adds the texts of some labels to the counts, and says how many there are.
+ * @param take Adds the texts of some labels to the counts.
  */
 function* countAll(
   { leaves, isKept }: Kept,
   groups: number,
   listedMax: number,
   textsMax: number,
-  take: (labels: Labels, counts: TextCounts) => number,
+  take: (labels: Labels, counts: TextCounts) => void,
 ): LongWork<readonly Listed[]> {
-  const slice = new Slice()
   let all: readonly Listed[] = Array.from({ length: groups }, () => ({ top: [], size: 0 }))
   for (let from = 0; from < TEXT_HASHES; ) {
     const counts = new TextCounts(textsMax, from)
     let at = 0
     for (const leaf of leaves) {
       for (const { labels = {} } of leaf) {
-        if (slice.isOverAfter(isKept[at] === 1 ? take(labels, counts) : 1)) yield
+        if (isKept[at] === 1) take(labels, counts)
         at += 1
         if (counts.isTooLarge) yield* counts.shrink()
       }
+      yield
       if (from === 0 && counts.to < TEXT_HASHES / PARTS_MAX) throw new AnswerTooLargeError(TOO_MANY)
     }
     const next: Listed[] = []
@@ -177,7 +170,7 @@ class RememberedMembers {
   }
 }
 
-/** The first ones by falling count, then by rising text, in slices. */
+/** The first ones by falling count, then by rising text. */
 function* mostFrequent<Entry extends readonly [text: string, count: number]>(
   entries: Iterable<Entry>,
   max: number,
@@ -185,12 +178,9 @@ function* mostFrequent<Entry extends readonly [text: string, count: number]>(
   const isBefore = ([text, count]: Entry, other: Entry) =>
     count > other[1] || (count === other[1] && text < other[0])
   const top: Entry[] = []
-  let steps = 0
-  for (const entry of entries) {
-    steps += 1
-    if (steps % SLICE_STEPS === 0) yield
+  yield* inSteps(entries, (entry) => {
     const last = top.at(-1)
-    if (top.length === max && last !== undefined && !isBefore(entry, last)) continue
+    if (top.length === max && last !== undefined && !isBefore(entry, last)) return
     let [low, high] = [0, top.length]
     while (low < high) {
       const middle = (low + high) >> 1
@@ -200,6 +190,6 @@ function* mostFrequent<Entry extends readonly [text: string, count: number]>(
     }
     top.splice(low, 0, entry)
     if (top.length > max) top.pop()
-  }
+  })
   return top
 }

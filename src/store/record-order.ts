@@ -1,7 +1,7 @@
 import type { LongWork } from '../scheduler.ts'
 import type { Difference } from './changed-leaves.ts'
 import type { Configuration } from './configuration.ts'
-import { SLICE_STEPS, sortInSlices } from './slices.ts'
+import { sortInSlices } from './slices.ts'
 import { SortedIndex } from './sorted-index.ts'
 
 /** An order is dropped if nobody uses it for so long while records change. */
@@ -54,12 +54,11 @@ export class RecordOrder {
   *make(records: Iterable<Configuration>): LongWork<void> {
     const added = yield* sortInSlices(records, this.#compare)
     let made = yield* new SortedIndex(this.#compare).changedBy({ gone: new Set(), added })
-    let steps = 0
     while (this.#missed.length > 0) {
       for (const missed of this.#missed.splice(0)) {
         if ('gone' in missed) made = yield* this.#changed(made, missed)
         else change(made, missed)
-        if (++steps % SLICE_STEPS === 0) yield
+        yield
       }
     }
     this.#records = made

@@ -41,7 +41,25 @@ export class Slice {
   }
 }
 
-/** Sorts in slices: short runs first, which are then merged in pairs. */
+/** Items that are looked at in one step: a yield through several generators takes longer than a look. */
+export const ITEMS_A_STEP = 16
+/** Items that are sorted, or merged, in one step. */
+const SORTED_A_STEP = 500
+
+/** Takes items one by one, a few in each step. */
+export function* inSteps<Item>(
+  items: Iterable<Item>,
+  take: (item: Item, position: number) => unknown,
+): LongWork<void> {
+  let position = 0
+  for (const item of items) {
+    take(item, position)
+    position += 1
+    if (position % ITEMS_A_STEP === 0) yield
+  }
+}
+
+/** Sorts in steps: short runs first, which are then merged in pairs. */
 export function* sortInSlices<Item>(
   items: Iterable<Item>,
   compare: (a: Item, b: Item) => number,
@@ -50,7 +68,7 @@ export function* sortInSlices<Item>(
   let run: Item[] = []
   for (const item of items) {
     run.push(item)
-    if (run.length < SLICE_STEPS) continue
+    if (run.length < SORTED_A_STEP) continue
     runs.push(run.sort(compare))
     run = []
     yield
@@ -88,6 +106,6 @@ function* merge<Item>(
       merged.push(b)
       r += 1
     }
-    if (merged.length % SLICE_STEPS === 0) yield
+    if (merged.length % SORTED_A_STEP === 0) yield
   }
 }

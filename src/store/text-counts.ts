@@ -1,6 +1,6 @@
 import type { LongWork } from '../scheduler.ts'
 import { hashOfText, TEXT_HASHES } from '../text-hash.ts'
-import { SLICE_STEPS } from './slices.ts'
+import { inSteps } from './slices.ts'
 
 /** Estimated memory of a text that is counted: its entry in a Map that has just grown, and a text of its own. */
 export const COUNTED_TEXT_BYTES = 96
@@ -51,18 +51,14 @@ export class TextCounts {
 
   /** Forgets texts, and from now on counts those in a smaller range. */
   *shrink(): LongWork<void> {
-    let steps = 0
     while (this.isTooLarge && this.#to - this.#from > 1) {
       this.#to = this.#from + Math.ceil((this.#to - this.#from) / 2)
-      for (const map of this.#maps) {
-        for (const text of map?.keys() ?? []) {
-          steps += 1
-          if (steps % SLICE_STEPS === 0) yield
-          if (hashOfText(text) < this.#to) continue
+      for (const map of this.#maps)
+        yield* inSteps(map?.keys() ?? [], (text) => {
+          if (hashOfText(text) < this.#to) return
           map?.delete(text)
           this.#size -= 1
-        }
-      }
+        })
     }
   }
 

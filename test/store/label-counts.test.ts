@@ -10,7 +10,7 @@ import {
   LABEL_VALUES_LISTED_MAX,
 } from '../../src/store/label-counts.ts'
 import type { Labels } from '../../src/store/labels.ts'
-import { SLICE_STEPS } from '../../src/store/slices.ts'
+import { ITEMS_A_STEP } from '../../src/store/slices.ts'
 import { draft } from '../support/store.ts'
 
 function countsOf(all: readonly Labels[]) {
@@ -133,7 +133,7 @@ describe('the counts of labels', () => {
     assert.deepEqual(env?.values[0], { value: 'v799', count: 2 })
   })
 
-  it('are put in order in slices, however many values there are', (t) => {
+  it('are put in order in steps, however many values there are', (t) => {
     const records = Array.from(
       { length: 10_000 },
       (_, i) => new Configuration(i + 1, { ...draft(`n${i}`), labels: { serial: `s${i}` } }),
@@ -152,6 +152,6 @@ describe('the counts of labels', () => {
       isDone = work.next().done === true
       most = Math.max(most, taken)
     }
-    assert.ok(most > 0 && most <= 2 * SLICE_STEPS, `${most} at once`)
+    assert.ok(most > 0 && most <= 2 * ITEMS_A_STEP, `${most} at once`)
   })
 })

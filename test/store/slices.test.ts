@@ -41,11 +41,14 @@ describe('a slice', () => {
   })
 })
 
-describe('sorting in slices', () => {
+describe('sorting in steps', () => {
+  /** Sorted at once, before they are merged. */
+  const RUN = 500
+
   it('gives the order of a stable sort', (t) => {
     const random = createRandom()
     t.diagnostic(`seed ${random.seed}`)
-    for (const size of [0, 1, SLICE_STEPS, SLICE_STEPS + 1, 5 * SLICE_STEPS + 7]) {
+    for (const size of [0, 1, RUN, RUN + 1, 5 * RUN + 7]) {
       for (const keys of [3, size, 1_000_000]) {
         const items = Array.from({ length: size }, (_, place) => ({ key: random.integer(0, keys), place }))
         assert.deepEqual(runAtOnce(sortInSlices(items, byKey)), items.toSorted(byKey), `${size} items`)
@@ -54,7 +57,7 @@ describe('sorting in slices', () => {
   })
 
   it('leaves sorted items in their order', () => {
-    const items = Array.from({ length: 3 * SLICE_STEPS }, (_, place) => ({ key: place, place }))
+    const items = Array.from({ length: 3 * RUN }, (_, place) => ({ key: place, place }))
     assert.deepEqual(runAtOnce(sortInSlices(items, byKey)), items)
   })
 
@@ -62,14 +65,14 @@ describe('sorting in slices', () => {
     const random = createRandom()
     let comparisons = 0
     const work = sortInSlices(
-      Array.from({ length: 20 * SLICE_STEPS }, (_, place) => ({ key: random.integer(0, 1_000_000), place })),
+      Array.from({ length: 20 * RUN }, (_, place) => ({ key: random.integer(0, 1_000_000), place })),
       (a, b) => {
         comparisons += 1
         return byKey(a, b)
       },
     )
     do {
-      assert.ok(comparisons <= 12 * SLICE_STEPS, `${comparisons} comparisons`)
+      assert.ok(comparisons <= 12 * RUN, `${comparisons} comparisons`)
       comparisons = 0
     } while (!work.next().done)
   })

@@ -288,6 +288,18 @@ describe('a sorted index', () => {
     assert.deepEqual(index.slice(0, 400), items)
   })
 
+  it('makes a copy in steps of few items, wherever others come', () => {
+    const middle = Array.from({ length: 5_000 }, (_, i) => i + 1)
+    const end = middle.map((item) => item + 10_000)
+    const work = new SortedIndex(byNumber, [0, 10_000]).changedBy({
+      gone: new Set(),
+      added: [...middle, ...end],
+    })
+    let steps = 1
+    while (!work.next().done) steps += 1
+    assert.ok(steps > 10_000 / 128, `${steps} steps`)
+  })
+
   it('refuses to remove in a copy what is not there', () => {
     const index = new SortedIndex(byNumber, [1, 2, 3])
     assert.throws(() => runAtOnce(index.changedBy({ gone: new Set([2, 9]), added: [] })), RangeError)
