@@ -114,5 +114,5 @@ function exportStored(
 }
 
 async function writePieces(pieces: Iterable<string>, print: Print) {
-  for (const piece of pieces) await print(piece)
+  for (const piece of pieces) if (piece !== '') await print(piece)
 }

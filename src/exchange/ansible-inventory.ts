@@ -2,7 +2,7 @@ import { NOTED_NAME_BYTES, STREAM_PIECE_CHARACTERS } from '../limits.ts'
 import type { LongWork } from '../scheduler.ts'
 import type { Configuration } from '../store/configuration.ts'
 import { GROUP_KEY, groupsIn, type Labels, labelOf, variableOfKey } from '../store/labels.ts'
-import { Slice } from '../store/slices.ts'
+import { ITEMS_A_STEP, inSteps } from '../store/slices.ts'
 import { isOtherConnection } from './ansible-connections.ts'
 import { controlPathOf } from './ansible-control-path.ts'
 import type { ExportTail, RecordBook } from './export-format.ts'
@@ -195,11 +195,9 @@ export class GroupMembers implements ExportTail {
   *settle(records: Iterable<Configuration>): LongWork<void> {
     if (!this.#form.listsUngrouped) return
     const hosts = new Set<string>()
-    const slice = new Slice()
-    for (const [position, { name }] of numbered(records)) {
+    yield* inSteps(records, ({ name }, position) => {
       if (this.#groups.has(name) && this.#hosts.has(position)) hosts.add(name)
-      if (slice.isOverAfter(1)) yield
-    }
+    })
     const removed = [...this.#groups].filter(([group]) => hosts.has(group))
     if (removed.length === 0) return
     for (const [group] of removed) {
@@ -209,16 +207,9 @@ export class GroupMembers implements ExportTail {
     const orphans = new Set<string>()
     for (const [, names] of removed) {
       this.#notes.add(NOTED_NAME_BYTES * names.length)
-      for (const name of names) {
-        orphans.add(name)
-        if (slice.isOverAfter(1)) yield
-      }
+      yield* inSteps(names, (name) => orphans.add(name))
     }
-    for (const names of this.#groups.values())
-      for (const name of names) {
-        orphans.delete(name)
-        if (slice.isOverAfter(1)) yield
-      }
+    for (const names of this.#groups.values()) yield* inSteps(names, (name) => orphans.delete(name))
     this.#orphans = [...orphans]
     if (orphans.size > 0) this.#namesOf(UNGROUPED)
   }
@@ -230,10 +221,11 @@ export class GroupMembers implements ExportTail {
   }
 
   *#findUngrouped(records: Iterable<Configuration>): Generator<string | undefined> {
-    const slice = new Slice()
-    for (const [position, { name }] of numbered(records)) {
+    let position = 0
+    for (const { name } of records) {
       if (this.#ungrouped.has(position)) yield name
-      else if (slice.isOverAfter(1)) yield undefined
+      position += 1
+      if (position % ITEMS_A_STEP === 0) yield undefined
     }
     yield* this.#orphans
   }
@@ -254,20 +246,13 @@ export class GroupMembers implements ExportTail {
   }
 }
 
-function* numbered<Item>(items: Iterable<Item>): Generator<readonly [position: number, item: Item]> {
-  let position = 0
-  for (const item of items) {
-    yield [position, item]
-    position += 1
-  }
-}
-
-/** Joins short texts into pieces of about STREAM_PIECE_CHARACTERS. */
+/** Joins short texts into pieces of about STREAM_PIECE_CHARACTERS, with an empty piece for each empty text. */
 function* inPieces(texts: Iterable<string>): Generator<string> {
   let piece = ''
   for (const text of texts) {
     piece += text
-    if (piece.length < STREAM_PIECE_CHARACTERS && text !== '') continue
+    if (text === '') yield ''
+    if (piece.length < STREAM_PIECE_CHARACTERS) continue
     yield piece
     piece = ''
   }

@@ -2,7 +2,7 @@ import { NOTED_NAME_BYTES, STREAM_PIECE_CHARACTERS } from '../limits.ts'
 import type { LongWork } from '../scheduler.ts'
 import type { Configuration } from '../store/configuration.ts'
 import type { Matcher } from '../store/record-filter.ts'
-import { Slice } from '../store/slices.ts'
+import { ITEMS_A_STEP, inSteps } from '../store/slices.ts'
 import { counted } from '../text.ts'
 import type { ExportFormat, ExportTail } from './export-format.ts'
 import { ExportNotes, TextFilter } from './export-notes.ts'
@@ -58,9 +58,6 @@ export interface ExportSummary {
 /** Warnings of one export that are shown. */
 export const EXPORT_WARNINGS_MAX = 20
 
-/** Cost of skipping a record, in characters of output; decides when to yield. */
-const LEFT_OUT_CHARACTERS = 64
-
 /**
  * Finds the records that the format cannot express, and the size of the export.
  *
@@ -86,17 +83,11 @@ export function* summarizeExport(
   const warnings = new Warnings()
   let [bytes, count, leftOut] = [Buffer.byteLength(start + end), 0, 0]
   const betweenBytes = Buffer.byteLength(between)
-  const slice = new Slice(STREAM_PIECE_CHARACTERS)
-  let position = -1
-  for (const record of records) {
-    position += 1
-    let cost = LEFT_OUT_CHARACTERS
+  yield* inSteps(records, (record, position) => {
     const isMeant = matches === undefined || matches(record)
     const reason = isMeant ? obstacleOf(form, clashes, record) : undefined
     if (isMeant && reason === undefined) {
-      const recordBytes = Buffer.byteLength(form.encode(record)) + (count === 0 ? 0 : betweenBytes)
-      bytes += recordBytes
-      cost = recordBytes
+      bytes += Buffer.byteLength(form.encode(record)) + (count === 0 ? 0 : betweenBytes)
       count += 1
       tail?.take(record, position)
       for (const warning of form.warnings?.(record) ?? []) warnings.add(record.name, warning)
@@ -105,8 +96,7 @@ export function* summarizeExport(
       leftOut += 1
       if (obstacles.length < obstaclesMax) obstacles.push({ name: record.name, reason })
     }
-    if (slice.isOverAfter(cost)) yield
-  }
+  })
   if (tail !== undefined) bytes += yield* bytesOfTail(tail, records)
   const noted = { clashes, tail, notedBytes: notes.bytes }
   const remarks = { obstacles, warnings: warnings.list(), warningCount: warnings.count }
@@ -185,7 +175,7 @@ function* withTail(
 }
 
 /**
- * Joins records into pieces of about STREAM_PIECE_CHARACTERS, or of what a slice has time for.
+ * Joins records into pieces of about STREAM_PIECE_CHARACTERS. The empty ones between them let the sender look at the clock.
  *
  * @param encode Returns undefined for a record to leave out.
  */
@@ -201,16 +191,17 @@ export function* piecesOf(
     piece = ''
     return taken
   }
-  const slice = new Slice(STREAM_PIECE_CHARACTERS)
   let isFirst = true
+  let looked = 0
   for (const record of records) {
     const text = encode(record)
     if (text !== undefined) {
       piece += isFirst ? text : between + text
       isFirst = false
     }
-    // An empty piece, too, lets the sender give others their turn.
-    if (slice.isOverAfter(text?.length ?? LEFT_OUT_CHARACTERS)) yield take()
+    looked += 1
+    if (piece.length >= STREAM_PIECE_CHARACTERS) yield take()
+    else if (looked % ITEMS_A_STEP === 0) yield ''
   }
   yield piece + end
 }
@@ -278,7 +269,7 @@ function* findHops(
   const isSeen = (record: Configuration) => seen === undefined || seen(record)
   let isAny = false
   const names = new TextFilter(total, notes)
-  yield* inSlices(records, (record) => {
+  yield* inSteps(records, (record) => {
     if (!hasHops(record) || !isSeen(record)) return
     isAny = true
     for (const name of namesInHops(record)) {
@@ -297,8 +288,8 @@ function* findHops(
     found.set(record.name, record)
     hosts.add(hostOfHop({ word: record.name, record }))
   }
-  yield* inSlices(records, (record) => names.mayHave(record.name) && note(record))
-  yield* inSlices(records, (record) => hosts.mayHave(record.name) && note(record))
+  yield* inSteps(records, (record) => names.mayHave(record.name) && note(record))
+  yield* inSteps(records, (record) => hosts.mayHave(record.name) && note(record))
   notes.reduceTo(before + HOP_BYTES * found.size)
   return found
 }
@@ -317,14 +308,14 @@ function* findClashes(
   const bytesOf = (key: string) => NOTED_NAME_BYTES + key.length
   const before = notes.bytes
   const [once, again] = [new TextFilter(total, notes), new TextFilter(total, notes)]
-  yield* inSlices(records, (record) => {
+  yield* inSteps(records, (record) => {
     if (!isMeant(record)) return
     const key = keyOf(record)
     if (once.mayHave(key)) again.add(key)
     else once.add(key)
   })
   const known = new Set<string>()
-  yield* inSlices(records, (record) => {
+  yield* inSteps(records, (record) => {
     const key = keyOf(record)
     if (!again.mayHave(key) || clashes.has(key) || !isMeant(record)) return
     notes.add(bytesOf(key))
@@ -338,7 +329,7 @@ function* findClashes(
 
 function* countOf(records: Iterable<Configuration>): LongWork<number> {
   let count = 0
-  yield* inSlices(records, () => {
+  yield* inSteps(records, () => {
     count += 1
   })
   return count
@@ -347,19 +338,8 @@ function* countOf(records: Iterable<Configuration>): LongWork<number> {
 /** Whether some of the records that are seen have labels. */
 export function* haveLabels(records: Iterable<Configuration>, seen: Matcher): LongWork<boolean> {
   let found = false
-  yield* inSlices(records, (record) => {
+  yield* inSteps(records, (record) => {
     found ||= record.labels !== undefined && seen(record)
   })
   return found
-}
-
-function* inSlices(
-  records: Iterable<Configuration>,
-  take: (record: Configuration) => unknown,
-): LongWork<void> {
-  const slice = new Slice(STREAM_PIECE_CHARACTERS)
-  for (const record of records) {
-    take(record)
-    if (slice.isOverAfter(LEFT_OUT_CHARACTERS)) yield
-  }
 }

@@ -9,7 +9,7 @@ import {
   type Reply,
 } from '../http/message.ts'
 import { LINGER_MS, TAKING_TIMEOUT_MS } from '../limits.ts'
-import type { ShortWorkScheduler } from '../scheduler.ts'
+import { type ShortWorkScheduler, SliceClock } from '../scheduler.ts'
 import type { HeldBytes } from './held-bytes.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 
@@ -92,6 +92,7 @@ export async function sendPieces(
   let stopped: Promise<unknown> | undefined
   let next: IteratorResult<string> | undefined
   let stop = () => {}
+  const clock = new SliceClock()
   try {
     const { grants } = request.principal ?? {}
     const isAsync = Symbol.asyncIterator in pieces
@@ -107,7 +108,10 @@ export async function sendPieces(
       const state = await scheduler.once(caller, () => {
         if (response.closed) return 'closed'
         if (!maySendMore(request, grants)) return 'refused'
-        const { done, value } = next ?? (iterator as Iterator<string>).next()
+        clock.begin()
+        let { done, value } = next ?? (iterator as Iterator<string>).next()
+        while (!isAsync && value === '' && !clock.isOverAfterStep())
+          ({ done, value } = (iterator as Iterator<string>).next())
         // A piece in a variable would stay in memory during every wait that follows.
         next = undefined
         if (done) return 'ended'

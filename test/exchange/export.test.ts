@@ -8,7 +8,6 @@ import { type ExportFormatName, exportFormatNames, exportFormats } from '../../s
 import { STREAM_PIECE_CHARACTERS } from '../../src/limits.ts'
 import { runAtOnce } from '../../src/scheduler.ts'
 import type { NewConfiguration } from '../../src/store/configuration.ts'
-import { SLICE_MS } from '../../src/store/slices.ts'
 import { draft } from '../support/store.ts'
 import { exported, named, recordsOf } from './records.ts'
 
@@ -81,29 +80,25 @@ describe('an export', () => {
     })
   }
 
-  it('comes in pieces of about 64 KiB, and is summarized in as many slices', (t) => {
-    t.mock.method(performance, 'now', () => 0)
+  it('comes in pieces of about 64 KiB, and is summarized in steps of few records', () => {
     const records = recordsOf(
       Array.from({ length: 2_000 }, (_, i) => draft(`a${i}`, { username: 'u'.repeat(i % 200) })),
     )
-    const slices = summarizeExport(exportFormats.csv, { records, hasLabels: false }, 1)
-    let count = 1
-    let next = slices.next()
-    for (; !next.done; next = slices.next()) count += 1
-    const pieces = [...exportPieces(records, next.value)]
+    const work = summarizeExport(exportFormats.csv, { records, hasLabels: false }, 1)
+    let steps = 1
+    let next = work.next()
+    for (; !next.done; next = work.next()) steps += 1
+    const pieces = [...exportPieces(records, next.value)].filter((piece) => piece !== '')
     assert.equal(pieces.length, Math.ceil(next.value.bytes / STREAM_PIECE_CHARACTERS))
-    assert.equal(count, pieces.length)
+    assert.ok(steps > records.length / 20, `${steps} steps`)
     for (const piece of pieces)
       assert.ok(piece.length < STREAM_PIECE_CHARACTERS + 1_000, `${piece.length} bytes`)
   })
 
-  it('lets other work run when a filter takes long, whatever it keeps', (t) => {
-    let now = 0
-    t.mock.method(performance, 'now', () => now)
+  it('lets other work run when a filter takes long, whatever it keeps', () => {
     let looks = 0
     const matches = () => {
       looks += 1
-      now += SLICE_MS
       return looks % 100 === 0
     }
     const records = recordsOf(Array.from({ length: 200 }, (_, i) => draft(`a${i}`, { labels: { i: 'x' } })))
@@ -123,11 +118,11 @@ describe('an export', () => {
     }
   })
 
-  it('lets other work run while it skips records that it leaves out', (t) => {
-    t.mock.method(performance, 'now', () => 0)
+  it('lets other work run while it skips records that it leaves out', () => {
     const records = recordsOf(Array.from({ length: 2_000 }, (_, i) => draft(`a ${i}`)))
-    const pieces = exportPieces(records, { form: exportFormats['ssh-config'], clashes: new Set() })
-    assert.deepEqual([...pieces], ['', ''])
+    const pieces = [...exportPieces(records, { form: exportFormats['ssh-config'], clashes: new Set() })]
+    assert.equal(pieces.join(''), '')
+    assert.ok(pieces.length > records.length / 20, `${pieces.length} pieces`)
   })
 
   const labelled = recordsOf([

@@ -10,13 +10,13 @@ import { HeldBytes } from '../../src/server/held-bytes.ts'
 import type { IncomingRequest } from '../../src/server/incoming-request.ts'
 import { sendPieces } from '../../src/server/reply.ts'
 
-/** A body of two pieces, sent to a client that has taken nothing yet, and its connection. */
-async function setUp(t: TestContext) {
+/** A body in pieces, sent to a client that has taken nothing yet, and its connection. */
+async function setUp(t: TestContext, pieces: Iterable<string> = ['a', 'b']) {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const socket = { isDestroyed: false, destroy: () => void Object.assign(socket, { isDestroyed: true }) }
   const written: string[] = []
   const response = Object.assign(new EventEmitter(), {
-    ...{ closed: false, req: { socket }, write: (piece: string) => written.push(piece) === 0 },
+    ...{ closed: false, req: { socket }, write: (piece: string) => written.push(piece) > 0 && piece === '' },
     end: () => void written.push('end'),
   })
   const untaken = new HeldBytes(0, new Connections(1, () => {}), () => {}, 'answers')
@@ -25,13 +25,19 @@ async function setUp(t: TestContext) {
     if (!held.isAllowed) throw new Problem('not_authenticated', 'The account is gone')
   }
   const request = { response, checkAgain } as unknown as IncomingRequest
-  const scheduler: ShortWorkScheduler = { once: async (_, work) => work() }
-  const sent = sendPieces(['a', 'b'], request, scheduler, untaken)
+  let turns = 0
+  const scheduler: ShortWorkScheduler = {
+    async once(_, work) {
+      turns += 1
+      return work()
+    },
+  }
+  const sent = sendPieces(pieces, request, scheduler, untaken)
   const isWritten = async (text: string) => {
     while (written.join('') !== text) await Promise.resolve()
   }
   await isWritten('a')
-  return { socket, response, sent, isWritten, written, held }
+  return { socket, response, sent, isWritten, written, held, turns: () => turns }
 }
 
 describe('an answer in pieces', () => {
@@ -49,6 +55,22 @@ describe('an answer in pieces', () => {
     response.emit('drain')
     await sent
     assert.deepEqual([written, socket.isDestroyed], [['a'], true])
+  })
+
+  it('takes a turn for its empty pieces only after about a millisecond', async (t) => {
+    let now = 0
+    t.mock.method(performance, 'now', () => now)
+    const { turns } = await setUp(
+      t,
+      (function* () {
+        for (let i = 0; i < 100; i++) {
+          now += 0.05
+          yield ''
+        }
+        yield 'a'
+      })(),
+    )
+    assert.ok(turns() >= 4 && turns() <= 7, `${turns()} turns`)
   })
 
   it('has a new time limit for each piece', async (t) => {
