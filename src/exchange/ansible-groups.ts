@@ -4,7 +4,6 @@ import { LABEL_VALUE_CHARACTERS_MAX } from '../limits.ts'
 const GROUPS_OF_HOST_MAX = LABEL_VALUE_CHARACTERS_MAX
 /** Groups that are put into others' lists, for an inventory of any shape: about a second. */
 const STEPS_MAX = 2_000_000
-const STEPS_A_PAUSE = 2_000
 const LISTED_MAX = 5
 
 /** Ansible makes them itself. */
@@ -53,8 +52,8 @@ export class AnsibleGroups {
         for (const holder of [...group.above, group]) {
           steps += 1
           if (child.above.size <= GROUPS_OF_HOST_MAX && !ansiblesOwn.has(holder.name)) child.above.add(holder)
-          if (steps % STEPS_A_PAUSE === 0) yield
         }
+        yield
         if (steps > STEPS_MAX) return 'has groups that hold each other too often to be followed'
         child.waitsFor -= 1
         if (child.waitsFor === 0) ready.push(child)

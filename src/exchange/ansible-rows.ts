@@ -18,7 +18,6 @@ const REFERENCE_BYTES = 40
 const VARIABLES_COUNTED_MAX = 1_000
 const LISTED_MAX = 20
 const NAME_CHARACTERS_MAX = 255
-const HOSTS_A_PAUSE = 100
 
 /**
  * Reads the JSON that `ansible-inventory --list` prints: a record a host.
@@ -84,10 +83,7 @@ class AnsibleReader implements RowReader, JsonParts {
     if (this.#hosts.size === 0) return yield faultyRow(undefined, 'has no host', 'document')
     const given = new Map(this.#options.defaults).get('username')
     const leaveOut = (variable: string) => this.#leaveOut(variable)
-    let count = 0
     for (const [name, { host, groups }] of this.#hosts) {
-      count += 1
-      if (count % HOSTS_A_PAUSE === 0) yield
       const row = host.rowOf(name, given, this.#expressed(this.#groups.namesOf(groups)), leaveOut)
       const { username } = row.fields
       if (username === undefined && row.faults.every(({ field }) => field !== 'username'))

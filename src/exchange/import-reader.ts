@@ -127,14 +127,14 @@ export class ImportReader {
     return runAtOnce(this.finish())
   }
 
-  /** As `end`, in slices. */
+  /** As `end`, as long work. */
   *finish(): LongWork<ImportedRecords> {
     if (this.#isOver) return this.#result()
     for (const row of this.#reader.read(this.#decoder.end())) this.#takeRow(row)
     for (const row of this.#reader.end()) {
-      if (row === undefined) yield
-      else this.#takeRow(row)
+      if (row !== undefined) this.#takeRow(row)
       if (this.#isOver) break
+      yield
     }
     return this.#result()
   }

@@ -3,7 +3,7 @@ import { IMPORT_ROWS_MAX } from '../limits.ts'
 import { type LongWork, runAtOnce } from '../scheduler.ts'
 import type { ImportedConfiguration } from '../store/configuration.ts'
 import { countLabels, type LabelsPatch } from '../store/labels.ts'
-import { Slice, sortInSlices } from '../store/slices.ts'
+import { inSteps, sortInSlices } from '../store/slices.ts'
 import { parseRow } from './parsed-row.ts'
 import { type Alias, bytesOf, type Condition } from './ssh-condition.ts'
 import type {
@@ -20,8 +20,6 @@ import { expandHostname, readSshHost, type SshHostFault } from './ssh-host.ts'
 /** Characters compared to find what applies to the hosts of an SSH configuration: a second or two. */
 const SSH_MATCH_STEPS_MAX = 100_000_000
 const SECOND_KEY = 'IdentityFile was left out where it is not the first: a record keeps one'
-const STEPS_A_PAUSE = 50_000
-const HOSTS_A_PAUSE = 50
 
 export interface ResolvedHost {
   readonly draft: ImportedConfiguration
@@ -56,7 +54,7 @@ export function resolveHosts(
   return runAtOnce(resolveHostsInSlices(configuration, defaults, onFault, stepsMax))
 }
 
-/** As `resolveHosts`, in slices. */
+/** As `resolveHosts`, as long work. */
 export function* resolveHostsInSlices(
   configuration: SshConfiguration,
   { username, remedy, isSkipping = false }: HostDefaults,
@@ -69,11 +67,9 @@ export function* resolveHostsInSlices(
   const furtherKeys = new Set<Value>()
   const resolved: ResolvedHost[] = []
   const find = createFinder(configuration, yield* runsByCondition(configuration.runs), stepsMax)
-  let looked = 0
   let labelsPatch: LabelsPatch = {}
   for (const [name, named] of configuration.hosts) {
-    looked += 1
-    if (looked % HOSTS_A_PAUSE === 0) yield
+    yield
     const found = yield* find(name, named)
     const [first] = named
     if (first === undefined) continue
@@ -143,13 +139,11 @@ interface FoundValues {
 
 function* runsByCondition(runs: readonly Run[]): LongWork<ReadonlyMap<Condition, readonly Run[]>> {
   const found = new Map<Condition, Run[]>()
-  const slice = new Slice()
-  for (const run of runs) {
-    if (slice.isOverAfter(1)) yield
+  yield* inSteps(runs, (run) => {
     const others = found.get(run.condition)
     if (others === undefined) found.set(run.condition, [run])
     else others.push(run)
-  }
+  })
   return found
 }
 
@@ -160,7 +154,6 @@ function createFinder(
   stepsMax: number,
 ) {
   let stepsLeft = stepsMax
-  let pauseAt = stepsMax
   const spend = (steps: number) => {
     stepsLeft -= steps
     if (stepsLeft >= 0) return
@@ -168,29 +161,22 @@ function createFinder(
       'Its patterns and hosts are too many to compare each with each; make it several files, or use fewer patterns',
     )
   }
-  const isPauseDue = () => {
-    if (stepsLeft > pauseAt - STEPS_A_PAUSE) return false
-    pauseAt = stepsLeft
-    return true
-  }
   return function* find(name: string, named: readonly NamedHost[]): LongWork<FoundValues | undefined> {
     const found = new Collected(name)
     const alias: Alias = { name, bytes: bytesOf(name), spend, hostnameAt: found.hostnameAt }
     const applying: Run[] = []
     const plain = new Set(named.map(({ condition }) => condition).filter(({ isPlain }) => isPlain))
     for (const conditions of [plain, general])
-      for (const condition of conditions) {
-        if (isPauseDue()) yield
+      yield* inSteps(conditions, (condition) => {
         // What depends on the HostName is looked at once that is known.
-        if (!condition.isDependent && !condition.holdsFor(alias)) continue
+        if (!condition.isDependent && !condition.holdsFor(alias)) return
         for (const run of runsOf.get(condition) ?? []) applying.push(run)
-      }
+      })
     const inOrder = (one: Run, other: Run) => one.order - other.order
-    for (const run of yield* sortInSlices(applying, inOrder)) {
-      if (isPauseDue()) yield
+    yield* inSteps(yield* sortInSlices(applying, inOrder), (run) => {
       spend(run.values.length)
       if (!run.condition.isDependent || run.condition.holdsFor(alias)) found.take(run)
-    }
+    })
     const location = named.find(({ condition }) => condition.holdsFor(alias))?.location
     return location === undefined ? undefined : { ...found.result, location }
   }

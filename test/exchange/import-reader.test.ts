@@ -135,7 +135,8 @@ describe('the formats of an import', () => {
   for (const format of importFormatNames) {
     it(`read the same record from ${format}`, () => {
       const reader = rowReaders[format]()
-      const [row, ...others] = [...reader.read(texts[format]), ...reader.end()]
+      const rows = [...reader.read(texts[format]), ...reader.end()]
+      const [row, ...others] = rows.filter((each) => each !== undefined)
       assert.deepEqual(row && 'fields' in row && { ...row.fields }, {
         name: 'a',
         hostname: 'h',
