@@ -1,6 +1,6 @@
 import { isAsAdmitted, type LiveBody, LivePiece, type LiveSink, type Request } from '../http/message.ts'
 import { EVENTS_PAUSE_MS, TAKING_TIMEOUT_MS } from '../limits.ts'
-import type { LongWork } from '../scheduler.ts'
+import { type LongWork, SliceClock } from '../scheduler.ts'
 import type { Access } from '../store/access.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import type { Filter } from '../store/record-filter.ts'
@@ -27,10 +27,6 @@ export const EVENTS_LATE_LOOKS_MAX = 2
 
 /** The caller of the scheduler for what all streams share. */
 const STREAMS = 'event streams'
-/** Streams that are looked at in one slice. */
-const STREAMS_AT_ONCE = 32
-/** After this time a slice ends: one write to a stream may take as long. */
-const SLICE_MS = 1
 
 const COMMENT = pieceOf(COMMENT_TEXT)
 
@@ -108,8 +104,8 @@ export class EventStreams {
     const pieces = new EventPieces(this.#store)
     const credentials = new CredentialChecks()
     let hasMore = false
-    let looks = 0
-    let sliceEnd = performance.now() + SLICE_MS
+    const clock = new SliceClock()
+    clock.begin()
     for (const stream of this.#streams) {
       try {
         if (stream.canReceive(credentials)) hasMore = this.#sendTo(stream, pieces) || hasMore
@@ -117,10 +113,11 @@ export class EventStreams {
         this.#calls.report(error)
         stream.giveWay()
       }
-      if (++looks % STREAMS_AT_ONCE !== 0 && performance.now() < sliceEnd) continue
+      // Not after each of them: what is known of credentials counts until something else runs.
+      if (!clock.isOverAfterStep()) continue
       yield
       credentials.forget()
-      sliceEnd = performance.now() + SLICE_MS
+      clock.begin()
     }
     return hasMore
   }

@@ -1,17 +1,15 @@
 import { unsuffixed } from '../http/header-fields.ts'
 import { LivePiece } from '../http/message.ts'
 import { EVENTS_RETRY_MS } from '../limits.ts'
+import { SliceClock } from '../scheduler.ts'
 import type { Access } from '../store/access.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { listTag, parseListTag, storeOfTag } from '../store/list-tag.ts'
 import type { Point, RecordChange } from '../store/recent-changes.ts'
 import { changeMatcherOf, type Filter } from '../store/record-filter.ts'
-import { Slice } from '../store/slices.ts'
 
 /** Approximate length of one write to an event stream. */
 const EVENTS_PIECE_BYTES = 128 * 1024
-/** Most changes that are looked at for one write to an event stream. */
-export const EVENTS_LOOKED_AT_MAX = 1_000
 /** Filters whose last change among those made together is remembered. */
 const LAST_SENT_MAX = 100
 
@@ -133,6 +131,7 @@ export class EventPieces {
   readonly #store: Pick<ConfigurationStore, 'id' | 'recent'>
   readonly #pieces = new Map<string, EventPiece>()
   readonly #events = new Map<RecordChange, Buffer>()
+  readonly #clock = new SliceClock()
   /** Most streams are where the one before them is. */
   #last: EventPiece | undefined
 
@@ -161,11 +160,11 @@ export class EventPieces {
     let bytes = 0
     let upTo = after
     const matches = changeMatcherOf(filter)
-    const slice = new Slice(EVENTS_LOOKED_AT_MAX)
+    this.#clock.begin()
     for (let isOver = false; upTo < recent.last && bytes < EVENTS_PIECE_BYTES && !isOver; ) {
       const change = recent.at(upTo + 1)
       if (change !== undefined && matches(change)) {
-        const lastTold = access && this.#lastOf(change.together, position, matches, slice)
+        const lastTold = access && this.#lastOf(change.together, position, matches)
         // It is still being looked for; the next piece goes on with it.
         if (access !== undefined && lastTold === undefined) break
         const event =
@@ -174,7 +173,7 @@ export class EventPieces {
         bytes += event.length
       }
       upTo += 1
-      isOver = slice.isOverAfter(1)
+      isOver = this.#clock.isOverAfterStep()
     }
     return { position, live: bytes === 0 ? undefined : new LivePiece(Buffer.concat(events, bytes)), upTo }
   }
@@ -192,7 +191,6 @@ export class EventPieces {
     together: Point['together'],
     { filter, filterKey }: EventPosition,
     matches: (change: RecordChange) => boolean,
-    slice: Slice,
   ): number | undefined {
     const { recent } = this.#store
     if (together.first === together.last || together.last > recent.last) return together.last
@@ -203,7 +201,7 @@ export class EventPieces {
       const search = unfinished.get(filter)
       place = search?.together === together ? search.place : together.last
       for (; place > together.first; place -= 1) {
-        if (slice.isOverAfter(1)) {
+        if (this.#clock.isOverAfterStep()) {
           unfinished.set(filter, { together, place })
           return undefined
         }
