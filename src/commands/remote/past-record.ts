@@ -57,7 +57,29 @@ export async function findPast(client: Client, name: string, point: PastPoint): 
     if (before === 'unreadable') throw notKnown(name, since)
     then = before
   }
+  if (present !== undefined && then === undefined && 'time' in point)
+    await checkNeverDeleted(client, name, present.record.id, point.time)
   return { present, then }
+}
+
+/**
+ * A record that was deleted and put back has a new id, with which its history begins anew. To delete it because it was not
+ * there then would destroy it.
+ *
+ * @throws {NotKnownError} if another record had the name after the time, and was deleted.
+ */
+async function checkNeverDeleted(client: Client, name: string, id: number, time: string): Promise<void> {
+  const query = queryOf({ name, since: time, limit: HISTORY_ENTRIES_MAX })
+  const answered = await client.askJson({ method: 'GET', path: `/v1/history${query}` })
+  const { history } = isObject(answered) ? answered : {}
+  if (!Array.isArray(history))
+    throw new OtherAnswerError(`What ${client.endpoint.name} answers is not a history`)
+  const isAnother = (entry: unknown) =>
+    isEntry(entry) && entry.event === 'configuration_deleted' && entry.id !== id
+  if (!history.some(isAnother)) return
+  throw new NotKnownError(
+    `Cannot put ${quoted(name)} back so far: it was deleted since, and the record that has the name now is another one; nothing has changed; see connbook history, or delete it with connbook rm`,
+  )
 }
 
 /** The changes to undo, newest first. @throws {NotKnownError} if the history does not go back so far. */

@@ -35,7 +35,7 @@ export const revertCommand = defineCommand({
   ],
   server: 'running',
   notes: [
-    `It shows what would change, and asks. In a pipe it needs --yes. It goes back behind all changes since, at most ${HISTORY_ENTRIES_MAX}. A record that was deleted comes back with a new id; one that was not there then is deleted.`,
+    `It shows what would change, and asks. In a pipe it needs --yes. It goes back behind all changes since, at most ${HISTORY_ENTRIES_MAX}. A record that was deleted comes back with a new id; one that was not there then is deleted, unless another one that had its name was deleted since.`,
   ],
   flags: [...clientFlags, 'to', 'steps', 'dryRun', 'yes', 'reason'],
   exitCodes: { ...changeExitCodes, 1: 'you did not agree, or the history does not go back so far' },

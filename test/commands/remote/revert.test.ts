@@ -92,6 +92,24 @@ describe('connbook revert', () => {
     assert.equal(await record('web1'), undefined)
   })
 
+  it('does not delete a record that was put back because it was another one then', async (t) => {
+    const { run, record, change, ask } = await open(t)
+    t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
+    t.mock.timers.tick(300_000)
+    const morning = new Date().toISOString()
+    t.mock.timers.tick(300_000)
+    await change('web1', { port: 2222 })
+    assert.equal((await ask('DELETE', '/configurations/web1')).status, 209)
+    assert.equal((await run(['revert', 'web1', '--yes'])).code, 0)
+    const refused = await run(['revert', 'web1', '--to', morning, '--yes'])
+    assert.equal(refused.code, 1)
+    assert.match(
+      refused.stderr,
+      /Cannot put "web1" back so far: it was deleted since, .*; nothing has changed; /,
+    )
+    assert.equal((await record('web1'))?.port, 2222)
+  })
+
   it('shows and asks anew when somebody has changed the record meanwhile', async (t) => {
     const { run, record, change } = await open(t)
     await change('web1', { port: 23 })
