@@ -249,7 +249,8 @@ describe('the source tree', async () => {
       'src/turn-clock.ts',
       'src/server/request-order.ts',
       'src/journal/frame.ts',
-      'src/journal/journal.ts',
+      'src/journal/group-commit.ts',
+      'src/store/writer.ts',
       'src/cluster/gathering.ts',
     ]
     assertNone(({ path, text }) =>

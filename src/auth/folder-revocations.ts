@@ -1,6 +1,7 @@
 import { DamagedFileError } from '../errors.ts'
 import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import type { FileSystem } from '../files/file-system.ts'
+import { GroupCommit } from '../journal/group-commit.ts'
 import { Journal } from '../journal/journal.ts'
 import type { JournalFile, JournalPosition } from '../journal/journal-file.ts'
 import type { Log } from '../log.ts'
@@ -24,7 +25,8 @@ class FolderRevocations implements Revocations {
   readonly clock: Clock
   readonly #ended = new EndedCredentials()
   readonly #floor: RememberedClock
-  readonly #journal: Journal<RevocationChange>
+  readonly #journal: Journal
+  readonly #changes: GroupCommit<RevocationChange>
   readonly #log: Log
   #rewriteDueBytes = 0
   #rewriting: Promise<void> | undefined
@@ -39,22 +41,10 @@ class FolderRevocations implements Revocations {
   ) {
     this.clock = clock
     for (const [jti, exp] of ended) this.#ended.add(jti, exp)
-    this.#floor = new RememberedClock(
-      clock,
-      passed,
-      (moment) => this.#journal.append({ passed: moment }),
-      log,
-    )
+    this.#floor = new RememberedClock(clock, passed, (moment) => this.#changes.add({ passed: moment }), log)
     this.#log = log
-    const owner = {
-      version: REVOCATIONS_VERSION,
-      encode: (changes: readonly RevocationChange[]) => JSON.stringify(changes),
-      renew: (begin: () => Promise<void>) => begin(),
-      apply: (change: RevocationChange) => this.#apply(change),
-      refuse: () => {},
-      recover: () => this.#rewrite(),
-    }
-    this.#journal = new Journal(path, header.store, position, owner, log, files)
+    this.#journal = new Journal(path, header.store, position, () => this.#rewrite(), log, files)
+    this.#changes = new GroupCommit(this.#journal, (change) => this.#apply(change))
   }
 
   get isWritable(): boolean {
@@ -68,7 +58,7 @@ class FolderRevocations implements Revocations {
   async add(jti: string, exp: number): Promise<void> {
     const arrived = this.#ended.expect(jti)
     try {
-      await this.#journal.append({ jti, exp })
+      await this.#changes.add({ jti, exp })
     } finally {
       arrived()
     }
@@ -93,7 +83,7 @@ class FolderRevocations implements Revocations {
 
   /** Drops expired credentials and writes the rest to a new file. */
   async #rewrite() {
-    await this.#journal.restart(() => {
+    await this.#journal.restart(REVOCATIONS_VERSION, () => {
       const passed = Math.floor(this.clock.now())
       this.#ended.dropExpired(Math.floor(passed / 1000))
       return [{ passed }, ...Array.from(this.#ended, ([jti, exp]) => ({ jti, exp }))]
@@ -103,6 +93,7 @@ class FolderRevocations implements Revocations {
 
   async close(): Promise<void> {
     await this.#floor.close()
+    await this.#changes.end()
     await this.#rewriting
     await this.#journal.close()
   }

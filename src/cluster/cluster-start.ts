@@ -5,6 +5,7 @@ import type { Scheduler } from '../scheduler.ts'
 import type { ChangeTrail } from '../storage/change-trail.ts'
 import { ConfigurationStore } from '../store/configuration-store.ts'
 import { Records } from '../store/records.ts'
+import { Writer } from '../store/writer.ts'
 import type { ClusterAccess } from './cluster-access.ts'
 import { clusterDocuments } from './cluster-documents.ts'
 import type { ClusterKeys } from './cluster-keys.ts'
@@ -16,7 +17,6 @@ import type { Gateway } from './gateway.ts'
 import { noneIn, put } from './messages.ts'
 import type { NodeIdentity } from './node-position.ts'
 import { transactUntilSettled } from './settled-transaction.ts'
-import { SharedChanges } from './shared-changes.ts'
 
 /** What a first start makes. */
 export interface NewStore {
@@ -88,8 +88,7 @@ export function openCluster(parts: ClusterParts): OpenedCluster {
   const follower = new ClusterFollower({ gateway, keys, log, state })
   const records = new Records(state.index, scheduler)
   const changeLog = new EtcdChangeLog({ gateway, keys, state, ...identity, follower, fail, records })
-  const changes = new SharedChanges(records, changeLog, scheduler)
-  const store = new ConfigurationStore(records, changeLog, changes)
+  const store = new ConfigurationStore(records, changeLog, new Writer(records, changeLog, scheduler))
   store.onDurable((change, revision, before) =>
     trail.list(store.id, change, revision, before, store.recent.changedBefore),
   )

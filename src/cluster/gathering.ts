@@ -1,4 +1,5 @@
-import { BATCH_CHANGES_MAX } from './batch.ts'
+import type { Linger } from '../store/change-log.ts'
+import { BATCH_NAMES_MAX } from './batch.ts'
 
 /**
  * How long a batch waits for more changes, at most. The first of them must come in a share of that, each later one after a
@@ -13,7 +14,7 @@ export const GATHERING_PAUSE_MS = 2
  * Without a wait, the first of them would go alone, and all others wait for its batch. Each batch costs etcd as much as 20 to
  * 40 changes in it.
  */
-export class Gathering {
+export class Gathering implements Linger {
   /** How many callers there may be. */
   #expected = 0
   /** When the wait ends, by the clock of the caller, in milliseconds. */
@@ -29,7 +30,7 @@ export class Gathering {
    * @param begin When it was sent, in milliseconds, as `end`.
    */
   ended(callers: number, begin: number, end: number): void {
-    this.#expected = Math.min(callers, BATCH_CHANGES_MAX)
+    this.#expected = Math.min(callers, BATCH_NAMES_MAX)
     const waitMs = Math.min(2 * (end - begin), GATHERING_MS_MAX)
     this.#until = end + waitMs
     this.#firstMs = Math.max(waitMs * GATHERING_FIRST_SHARE, GATHERING_PAUSE_MS)

@@ -27,15 +27,17 @@ export function encodeFrame(previousCrc: number, firstRevision: number, json: st
   return { crc, bytes: Buffer.from(`${hex(crc)} ${covered}\n`) }
 }
 
-/** As `encodeFrame`, of JSON in pieces; lets others run after each. */
-export async function encodeLongFrame(previousCrc: number, firstRevision: number, json: readonly Buffer[]) {
+/** As `encodeFrame`, of JSON in pieces; lets others run between them. */
+export async function encodePieces(previousCrc: number, firstRevision: number, json: readonly Buffer[]) {
   const start = `${bytesOf(json)} ${firstRevision} `
   let crc = crc32(start, previousCrc)
-  for (const piece of json) {
+  for (const [i, piece] of json.entries()) {
+    if (i > 0) await nextTurn()
     crc = crc32(piece, crc)
-    await nextTurn()
   }
-  return { crc, pieces: [Buffer.from(`${hex(crc)} ${start}`), ...json, Buffer.from('\n')] }
+  const pieces = [Buffer.from(`${hex(crc)} ${start}`), ...json, Buffer.from('\n')]
+  // A short frame goes to the system in one call.
+  return { crc, pieces: json.length > 1 ? pieces : [Buffer.concat(pieces)] }
 }
 
 export function bytesOf(pieces: readonly Buffer[]): number {

@@ -13,8 +13,8 @@ import {
   parseConfigurationPatch,
 } from '../store/configuration.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
+import type { BulkOutcome, ExpectedTag } from '../store/decisions.ts'
 import { countMatched, filteredChange, TooManyAffectedError } from '../store/filtered-change.ts'
-import type { BulkOutcome, ExpectedTag } from '../store/record-changes.ts'
 import { matcherOf } from '../store/record-filter.ts'
 import { StaleListError } from '../store/refusals.ts'
 import { json, jsonBody } from './bodies.ts'

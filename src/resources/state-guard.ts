@@ -6,7 +6,7 @@ import type { Handler } from '../http/router.ts'
 export interface StateGuard {
   /** Why nothing can be answered that depends on the state; undefined while it can. */
   whyNotReadable(): string | undefined
-  /** As `RecordChanges.catchUp`. */
+  /** As `ChangeLog.catchUp`. */
   catchUp(): Promise<void> | undefined
 }
 

@@ -50,8 +50,7 @@ export async function openFolderState({
       ? { values: await readFirstStartValues(environment, signal) }
       : { accounts: known, madeUp: undefined, ignored: givenVariables(environment) }
   const store = await openConfigurationStore(folder, {
-    ...{ mustExist, log, trail: audit, scheduler },
-    beforeFrame: catchUpCredentials,
+    ...{ mustExist, log, trail: audit, scheduler, catchUpCredentials },
   })
   opened.defer(() => store.close())
   const revocations = await openRevocations(folder, {

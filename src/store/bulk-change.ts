@@ -1,8 +1,7 @@
-import type { LongWork } from '../scheduler.ts'
+import { type LongWork, runAtOnce } from '../scheduler.ts'
 import type { Access } from './access.ts'
 import type { Notes } from './authorship.ts'
 import type { Configuration } from './configuration.ts'
-import type { ConfigurationIndex } from './configuration-index.ts'
 
 /** What a change of many records, such as an import, would do, or did. */
 export interface ImportPlan {
@@ -22,29 +21,63 @@ export function changesNothing({ added, modified, removed }: ImportPlan): boolea
 
 /** The records that a change of many is decided for. */
 export interface StoredNow {
-  /** All of them; read only if it says so. */
+  /** All of them, as they were when the plan began; read once, if at all. */
   readonly records: Iterable<Configuration>
+  /** The record that has a name at the moment of the call. */
   find(name: string): Configuration | undefined
   /** The highest id ever given. */
   readonly lastId: number
   /** Bytes that the records which it makes may take beside all others; no limit if absent. */
   readonly memoryMax?: number
-  /** What the asker may see and change; undefined for all records. */
+  /** What the principal may see and change; undefined for all records. */
   readonly access?: Access | undefined
 }
 
-/** Changes that are decided for the latest records, and made all together or not at all. */
+/** A record that has changed: as it was, and as it is. */
+export interface ChangedRecord {
+  /** Undefined for a record that was added. */
+  readonly before: Configuration | undefined
+  /** Undefined for a record that was removed. */
+  readonly after: Configuration | undefined
+}
+
+export interface ChangedRecords {
+  /** Each once, however often it has changed. */
+  readonly records: readonly ChangedRecord[]
+  /** All names that were taken or freed, those included that nobody has any more. */
+  readonly names: readonly string[]
+}
+
+/** Changes of many records, which are made all together or not at all. */
 export interface BulkChange {
   /** Completes "Cannot …". */
   readonly verb: string
-  /** Whether `plan` reads `records`. */
-  readonly readsAll: boolean
-  /** Whether it may look for long and find nothing: then it is planned once before other changes have to wait for it. */
-  readonly isPlannedAhead?: true
-  /** Estimated steps of long work (see SLICE_STEPS); it stops to count beyond `stepsMax`. */
-  stepsOn(index: ConfigurationIndex, stepsMax: number): number
-  /** @throws A refusal, if the records, or the access, do not allow it. */
-  plan(stored: StoredNow): LongWork<ImportPlan>
+  /** Begins a plan for the records as they are now. */
+  planFor(stored: StoredNow): BulkPlanner
   /** What the first change says of the whole. */
   notesOf(plan: ImportPlan): Notes
+}
+
+/** Decides what a change of many does to each record. A refusal refuses the whole. */
+export interface BulkPlanner {
+  /** Decides about all records. @throws A refusal. */
+  decide(): LongWork<void>
+  /**
+   * Decides again about records that have changed since `decide` began.
+   *
+   * @throws A refusal.
+   */
+  decideAgain(changed: ChangedRecords): LongWork<void>
+  /**
+   * @param lastId The highest id ever given: records that are added get those after it.
+   * @throws A refusal.
+   */
+  conclude(lastId: number): LongWork<ImportPlan>
+}
+
+/** Plans a change of many for records that do not change meanwhile. @throws A refusal. */
+export function planOf(bulk: BulkChange, stored: StoredNow): ImportPlan {
+  const planner = bulk.planFor(stored)
+  runAtOnce(planner.decide())
+  return runAtOnce(planner.conclude(stored.lastId))
 }

@@ -1,67 +1,82 @@
 import type { Family } from '../metrics/family.ts'
 import type { Change } from './change.ts'
 
-/** What a store knows of its storage, whoever makes changes durable. */
-export interface LogState {
+/** Changes that become durable together, or not at all. */
+export interface Commit {
+  /** At least one. */
+  readonly changes: readonly Change[]
+  /** Whether they also become visible together: then no two are of the same record. */
+  readonly isBulk: boolean
+  /** When the first of them came, or the bulk had its turn, by the monotonic clock. */
+  readonly sinceMs: number
+  /**
+   * Called just before they are written, if other work has run since `commit` was called. What it throws refuses them:
+   * {OvertakenError} if they must be decided again.
+   */
+  readonly check: () => void
+}
+
+/** What was committed, as all see it from now on. */
+export interface Committed {
+  readonly changes: readonly Change[]
+  /** Revision of the records with these changes. */
+  readonly revision: number
+}
+
+/** Says for how long a commit waits for more changes. Times are in milliseconds of one clock. */
+export interface Linger {
+  /** Call it when a change has come. */
+  came(): void
+  /** Resolves when what waits then is to be committed. */
+  complete(waiting: () => number, now: () => number): Promise<void>
+  /** Call it when a commit has ended. @param callers How many changes it had, and how many wait. */
+  ended(callers: number, begin: number, end: number): void
+}
+
+/** Makes the changes of a store durable, and applies to its records what was made: there, or by others. */
+export interface ChangeLog {
   /** Id of the store: random. Records that are put in place of others have another one. */
   readonly store: string
   /** False while changes are refused because the storage failed. */
   readonly isWritable: boolean
   readonly metrics: readonly Family[]
-  /** Waits for pending changes; refuses further ones. */
-  close(): Promise<void>
-}
-
-/** Called just before a change is written, perhaps more than once. What it throws refuses the change. */
-export type CheckChange = () => void
-
-/** Makes the changes of a store durable that only this process changes. */
-export interface ChangeLog extends LogState {
+  /** Names that the changes of one commit may take or free, unless it is a bulk. */
+  readonly namesMax: number
+  /** Whether a commit may have several changes of one name, each of which follows from the one before. */
+  readonly allowsSequences: boolean
+  /** How long a change may take from its arrival on, unless it is a bulk; without a limit if absent. */
+  readonly waitMsMax?: number
+  /** For storage to which each commit costs much; without it, a commit takes what waits. */
+  readonly linger?: Linger
   /**
-   * Resolves once the change is durable and applied.
+   * Called before the work for a bulk is begun.
    *
-   * @throws What `check` throws.
-   * @throws {OvertakenError} if a change before it, for which it may have been decided, was refused by its `check`.
+   * @param verb Completes "Cannot …".
+   * @throws {StorageUnavailableError} if `commit` would refuse it.
+   */
+  checkWritable(verb: string): void
+  /**
+   * Brings up to date what a decision depends on: who may do what. What is decided and committed in the tick in which this
+   * resolves, or in which it returns undefined, is decided for the latest state.
+   */
+  prepare(): Promise<void> | undefined
+  /**
+   * Resolves once the changes are durable and applied. One commit at a time.
+   *
+   * @throws {OvertakenError} if they must be decided again, once `catchUp` has resolved. Nothing has changed by them.
    * @throws {StorageFullError} if there is no room; a later call may succeed.
    * @throws {StorageUnavailableError} if the storage failed.
-   * @throws {OverloadedError} if too many changes are waiting.
+   * @throws {TooManyChangesError} if they are too many.
+   * @throws {OutcomeUnknownError} if nobody can know whether they were made. Also what `check` throws.
    */
-  append(change: Change, check?: CheckChange): Promise<void>
+  commit(commit: Commit): Promise<Committed>
   /**
-   * The same for several changes, atomically.
-   *
-   * @param changes At least one; no two take or free the same name.
-   * @throws {TooManyChangesError} if they are too many. Also what `append` throws.
-   */
-  appendTogether(changes: readonly Change[], check?: CheckChange): Promise<void>
-  /** The same in slices, for very many changes: the records get them by `applyTogether`. Rejects where others throw. */
-  appendInSlices(changes: readonly Change[], check?: CheckChange): Promise<void>
-}
-
-/** Makes changes durable in a store that other processes change, too. They compete; each gets what all of them make. */
-export interface SharedChangeLog extends LogState {
-  /**
-   * Resolves once the change is durable and applied.
-   *
-   * @param change A change of the records as the index has them; the log gives a record that is added its id.
-   * @returns The change as it was made.
-   * @throws {OvertakenError} if another change came first; the index has it. Nothing has changed by this one.
-   * @throws {OutcomeUnknownError} if nobody can know whether it was made. Also what `ChangeLog.append` throws.
-   */
-  append(change: Change, check?: CheckChange): Promise<Change>
-  /**
-   * The same for several changes, atomically.
-   *
-   * @param changes At least one; no two take or free the same name.
-   * @param revision The revision for which they were decided; any other change after it overtakes them.
-   * @returns The revision of the records with them.
-   * @throws {TooManyChangesError} if they are too many. Also what `append` throws.
-   */
-  appendTogether(changes: readonly Change[], revision: number, check?: CheckChange): Promise<number>
-  /**
-   * Resolves once the index has every change that was acknowledged anywhere before the call.
+   * Resolves once the records have every change that was acknowledged anywhere before the call; undefined if they always
+   * have.
    *
    * @throws {StorageUnavailableError} if the storage does not say.
    */
-  catchUp(): Promise<void>
+  catchUp(): Promise<void> | undefined
+  /** Refuses further changes. */
+  close(): Promise<void>
 }

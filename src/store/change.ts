@@ -9,8 +9,6 @@ import { areStoredLabels } from './labels.ts'
 
 /** Bytes of a large frame that are encoded or checksummed at once. */
 const FRAME_PIECE_BYTES = 256 * 1024
-/** Changes of a large import that are encoded before others run: some 400 without labels, or 15 with 4 KiB of them. */
-const ENCODED_SLICE_CHARACTERS = 64 * 1024
 
 /** One change of one record, as the journal keeps it. */
 export type Change = Alteration & {
@@ -45,39 +43,22 @@ const changeMembers = [
 ] as const
 const recordMembers = ['id', ...fieldNames, 'labels']
 
-/** The changes of one frame, as compact JSON. */
-export function encodeChanges(changes: readonly Change[]): string {
-  let text = ''
-  let before: Authorship | undefined
-  for (const change of changes) {
-    text += `${text === '' ? '[' : ','}${encodeChange(change, before)}`
-    before = change.authorship
-  }
-  return `${text}]`
-}
-
 /**
- * As `encodeChanges`, in slices, and in pieces of about FRAME_PIECE_BYTES.
+ * The changes of one frame as compact JSON, in pieces of about FRAME_PIECE_BYTES.
  *
  * @throws {TooManyChangesError} if they are longer than LINE_BYTES_MAX: labels that are kept can make a short import long.
  */
-export function* encodeChangesInSlices(changes: Iterable<Change>): LongWork<readonly Buffer[]> {
+export function* encodeChanges(changes: Iterable<Change>): LongWork<readonly Buffer[]> {
   const pieces: Buffer[] = []
-  let text = ''
+  let text = '['
   let bytes = 0
   let before: Authorship | undefined
-  let sliceCharacters = 0
   let isFirst = true
   for (const change of changes) {
-    const encoded = `${isFirst ? '[' : ','}${encodeChange(change, before)}`
+    text += `${isFirst ? '' : ','}${encodeChange(change, before)}`
     isFirst = false
-    text += encoded
     before = change.authorship
-    sliceCharacters += encoded.length
-    if (sliceCharacters >= ENCODED_SLICE_CHARACTERS) {
-      sliceCharacters = 0
-      yield
-    }
+    yield
     if (text.length < FRAME_PIECE_BYTES) continue
     const piece = Buffer.from(text)
     pieces.push(piece)

@@ -2,13 +2,16 @@ import { type LongWork, runAtOnce } from '../scheduler.ts'
 import type { Change } from './change.ts'
 import type { Configuration } from './configuration.ts'
 import type { FieldName } from './fields.ts'
-import { countLabels, stepsOfLabels } from './labels.ts'
+import { countLabels } from './labels.ts'
 import { RecordOrder } from './record-order.ts'
-import { SLICE_STEPS, Slice, sortInSlices } from './slices.ts'
+import { sortInSlices } from './slices.ts'
 import { type Frozen, SortedIndex } from './sorted-index.ts'
 
 /** Up to this many records, the first use of an order sorts them at once; more are sorted in slices. */
 export const SORTED_AT_ONCE_RECORDS_MAX = 1_000
+
+/** Updates of its structures that are made at once: some 3 ms. */
+export const UPDATES_AT_ONCE_MAX = 1_000
 
 /** How a list is ordered: by a field, rising, or falling with `-`. */
 export type Sort = FieldName | `-${FieldName}`
@@ -56,11 +59,6 @@ export class ConfigurationIndex {
   /** The highest id ever given to a record that was stored. */
   get lastId(): number {
     return this.#lastId
-  }
-
-  /** How many structures each change updates. */
-  get parts(): number {
-    return 1 + this.#orders.size
   }
 
   find(name: string): Configuration | undefined {
@@ -132,6 +130,16 @@ export class ConfigurationIndex {
     this.#revision = Math.max(this.#revision, revision)
   }
 
+  /** How many structures each change updates. */
+  get parts(): number {
+    return 1 + this.#orders.size
+  }
+
+  /** Whether so many changes are applied in a moment, one after the other. */
+  areFew(changes: number): boolean {
+    return changes * this.parts <= UPDATES_AT_ONCE_MAX
+  }
+
   /**
    * Applies many changes in slices. Until the end it shows the state before, then all of them at once. No other change
    * may be applied meanwhile.
@@ -175,7 +183,6 @@ export class ConfigurationIndex {
     const gone = new Set<Configuration>()
     const added: Configuration[] = []
     let [jsonBytes, labels, lastId] = [this.#jsonBytes, this.#labels, this.#lastId]
-    const slice = new Slice()
     for (const change of changes) {
       const old = 'add' in change ? undefined : this.#get('modify' in change ? change.name : change.remove)
       const record = 'add' in change ? change.add : 'modify' in change ? change.modify : undefined
@@ -188,7 +195,7 @@ export class ConfigurationIndex {
       jsonBytes += (record?.jsonBytes ?? 0) - (old?.jsonBytes ?? 0)
       labels += countLabels(record?.labels) - countLabels(old?.labels)
       before.push(old)
-      if (slice.isOverAfter(1 + stepsOfLabels(old?.labels) + stepsOfLabels(record?.labels))) yield
+      yield
     }
     return { before, difference: { gone, added }, jsonBytes, labels, lastId }
   }
@@ -262,10 +269,9 @@ export class ConfigurationIndex {
 
 function* namesOf(records: Iterable<Configuration>): LongWork<Map<string, Configuration>> {
   const byName = new Map<string, Configuration>()
-  let steps = 0
   for (const record of records) {
     byName.set(record.name, record)
-    if (++steps % SLICE_STEPS === 0) yield
+    yield
   }
   return byName
 }

@@ -2,7 +2,7 @@ import type { Family } from '../metrics/family.ts'
 import type { Access } from './access.ts'
 import type { Actor, Asker, ImportMode } from './authorship.ts'
 import type { BulkChange } from './bulk-change.ts'
-import type { LogState } from './change-log.ts'
+import type { ChangeLog } from './change-log.ts'
 import type {
   Configuration,
   ConfigurationPatch,
@@ -10,10 +10,10 @@ import type {
   NewConfiguration,
 } from './configuration.ts'
 import type { Sort } from './configuration-index.ts'
+import { type BulkOutcome, type ExpectedTag, tagFor } from './decisions.ts'
 import { bulkImport } from './import-plan.ts'
 import { listTag } from './list-tag.ts'
 import type { RecentChanges } from './recent-changes.ts'
-import { type BulkOutcome, type ExpectedTag, type RecordChanges, tagFor } from './record-changes.ts'
 import type { Stretch } from './record-filter.ts'
 import type { DurableListener, Records } from './records.ts'
 import {
@@ -26,27 +26,28 @@ import {
   type Replacement,
 } from './single-change.ts'
 import type { Frozen } from './sorted-index.ts'
+import type { Writer } from './writer.ts'
 
 /**
  * The records, and every decision about them.
  *
- * Only durable records can be read. A change is checked against the latest state, pending changes included, and becomes
- * visible when it is durable.
+ * Only durable records can be read. A change is decided when its turn comes, for the records as they are then and for the
+ * changes that become durable with it, and becomes visible when it is durable.
  */
 export class ConfigurationStore {
   readonly #records: Records
-  readonly #log: LogState
-  readonly #changes: RecordChanges
+  readonly #log: ChangeLog
+  readonly #writer: Writer
   #tag = { id: '', revision: -1, text: '' }
 
   /**
    * @param log Makes changes durable, and applies them to `records`.
-   * @param changes Decides changes, and gives them to `log`.
+   * @param writer Decides changes, and commits them to `log`.
    */
-  constructor(records: Records, log: LogState, changes: RecordChanges) {
+  constructor(records: Records, log: ChangeLog, writer: Writer) {
     this.#records = records
     this.#log = log
-    this.#changes = changes
+    this.#writer = writer
   }
 
   /** The last durable changes. A large import shows in the records first, and then here. */
@@ -142,8 +143,7 @@ export class ConfigurationStore {
   /**
    * Adds a configuration and resolves once it is durable.
    *
-   * The name is taken the moment this is called, so of two concurrent adds one wins; the record shows in `find` and
-   * `list` only once it is durable.
+   * Of two concurrent adds one wins; the record shows in `find` and `list` only once it is durable.
    *
    * @param actor Who asks for it; kept with the change.
    * @param asker The same, as long as the change can be refused; anybody may change anything if absent.
@@ -157,7 +157,7 @@ export class ConfigurationStore {
    * @throws What the asker's `checkAgain` throws, until the change is being written.
    */
   add(actor: Actor, draft: NewConfiguration, asker?: Asker): Promise<Configuration> {
-    return this.#changes.change(actor, asker, [draft.name], (latest) => decideAdd(latest, draft))
+    return this.#writer.submit(actor, asker, (latest) => decideAdd(latest, draft))
   }
 
   /**
@@ -176,8 +176,7 @@ export class ConfigurationStore {
     expected?: Expectation,
     asker?: Asker,
   ): Promise<Modification> {
-    const names = [name, patch.name ?? name]
-    return this.#changes.change(actor, asker, names, (latest) => decideModify(latest, name, patch, expected))
+    return this.#writer.submit(actor, asker, (latest) => decideModify(latest, name, patch, expected))
   }
 
   /**
@@ -197,7 +196,7 @@ export class ConfigurationStore {
     expected?: (record: Configuration | undefined) => boolean,
     asker?: Asker,
   ): Promise<Replacement> {
-    return this.#changes.change(actor, asker, [draft.name], (latest) => decidePut(latest, draft, expected))
+    return this.#writer.submit(actor, asker, (latest) => decidePut(latest, draft, expected))
   }
 
   /**
@@ -208,23 +207,23 @@ export class ConfigurationStore {
    * @throws {StaleRecordError} if the record is not `expected`. Also what `add` throws.
    */
   remove(actor: Actor, name: string, expected?: Expectation, asker?: Asker): Promise<Configuration> {
-    return this.#changes.change(actor, asker, [name], (latest) => decideRemove(latest, name, expected))
+    return this.#writer.submit(actor, asker, (latest) => decideRemove(latest, name, expected))
   }
 
   /**
-   * What `changeTogether` would do now; pending changes count as done, once they are. Of changes made meanwhile, some may
-   * count, but not in the tag: `changeTogether` refuses it then.
+   * What `changeTogether` would do now. Of changes made meanwhile, some may count, but not in the tag: `changeTogether`
+   * refuses it then.
    *
    * @param asker Its signal stops the work; the promise rejects with the reason.
    * @throws {StaleListError} if the records are not `expected`. Also what `bulk` and the asker's `checkAgain` throw.
    */
   planTogether(bulk: BulkChange, expected?: ExpectedTag, asker?: Asker): Promise<BulkOutcome> {
-    return this.#changes.planTogether(bulk, expected, asker)
+    return this.#writer.plan(bulk, expected, asker)
   }
 
   /**
-   * Makes many changes. Atomic, even in a crash. Resolves once everything is durable. During a large one, all other changes
-   * wait, and reads show the state before.
+   * Makes many changes. Atomic, even in a crash. Resolves once everything is durable. They are planned while others go on;
+   * in its turn, others wait until they are durable, and reads show the state before.
    *
    * @throws {StaleListError} if the records are not `expected`, at the moment when the changes are decided.
    * @throws {TooManyChangesError} if it takes too many changes; nothing has changed.
@@ -236,7 +235,7 @@ export class ConfigurationStore {
     expected?: ExpectedTag,
     asker?: Asker,
   ): Promise<BulkOutcome> {
-    return this.#changes.changeTogether(actor, bulk, expected, asker)
+    return this.#writer.submitBulk({ actor, asker, bulk }, expected)
   }
 
   /** As `planTogether`. @param drafts No two with the same name. */
@@ -270,9 +269,9 @@ export class ConfigurationStore {
     return this.#records.onDurable(listener)
   }
 
-  /** As `RecordChanges.catchUp`. */
+  /** As `ChangeLog.catchUp`. */
   catchUp(): Promise<void> | undefined {
-    return this.#changes.catchUp()
+    return this.#writer.catchUp()
   }
 
   /** Calls the listener when other records are in the place of all, which do not follow from them by changes. */
@@ -282,7 +281,7 @@ export class ConfigurationStore {
 
   /** Waits for pending changes; refuses further ones at once, with {StorageUnavailableError}. */
   async close(): Promise<void> {
-    await this.#changes.close()
+    await this.#writer.close()
     await this.#log.close()
   }
 }

@@ -2,13 +2,11 @@ import { ConnbookError, type Fault, InvalidInputError, TooManyChangesError } fro
 import { FAULTS_MAX, IMPORT_ROWS_MAX } from '../limits.ts'
 import type { LongWork } from '../scheduler.ts'
 import { counted } from '../text.ts'
-import type { BulkChange, ImportPlan, StoredNow } from './bulk-change.ts'
+import type { BulkChange, BulkPlanner, ChangedRecords, ImportPlan, StoredNow } from './bulk-change.ts'
 import type { Configuration, ConfigurationPatch } from './configuration.ts'
 import { memoryOf, tooMuchAtOnce } from './import-plan.ts'
-import { stepsOfLabels } from './labels.ts'
 import type { Matcher } from './record-filter.ts'
 import { amountOf, heldMemory } from './record-room.ts'
-import { Slice } from './slices.ts'
 
 /** More records are kept by the filters than the caller allows to be changed. */
 export class TooManyAffectedError extends ConnbookError {
@@ -42,15 +40,7 @@ export function filteredChange(change: FilteredChange): BulkChange {
   const { query, patch } = change
   return {
     verb: patch === undefined ? 'remove the records' : 'change the records',
-    readsAll: true,
-    isPlannedAhead: true,
-    stepsOn(index, stepsMax) {
-      let steps = index.count * (1 + stepsOfLabels(patch?.labelsPatch))
-      if (steps > stepsMax || !index.hasLabels) return steps
-      for (const { labels } of index.freeze()) steps += stepsOfLabels(labels)
-      return steps
-    },
-    plan: (stored) => planFiltered(change, stored),
+    planFor: (stored) => new FilteredPlanner(change, stored),
     notesOf(plan) {
       const matched = countMatched(plan)
       if (patch === undefined) return { many: { query, matched, removed: plan.removed.length } }
@@ -62,61 +52,128 @@ export function filteredChange(change: FilteredChange): BulkChange {
   }
 }
 
-/**
- * @throws {TooManyAffectedError}
- * @throws {TooManyChangesError} beyond IMPORT_ROWS_MAX changes.
- * @throws {NotGrantedError} naming the first FAULTS_MAX records that the asker sees and may not change so.
- * @throws {InvalidInputError} naming the first FAULTS_MAX records that would become invalid.
- * @throws {MemoryFullError}
- */
-function* planFiltered(
-  { matches, patch, affectedMax = Number.POSITIVE_INFINITY }: FilteredChange,
-  { records, access, memoryMax = Number.POSITIVE_INFINITY }: StoredNow,
-): LongWork<ImportPlan> {
-  const modified: { before: Configuration; after: Configuration }[] = []
-  const removed: Configuration[] = []
-  const faults: Fault[] = []
-  const refused: Fault[] = []
-  const patchSteps = stepsOfLabels(patch?.labelsPatch)
-  let [matched, unchanged, growth, made] = [0, 0, 0, 0]
-  const slice = new Slice()
-  for (const record of records) {
-    if (slice.isOverAfter(1)) yield
-    // What the asker does not see costs no more than that.
-    if (access?.sees(record) === false || !matches(record)) continue
-    matched += 1
-    const isLost = matched > affectedMax || made > memoryMax || faults.length + refused.length >= FAULTS_MAX
-    // The others are only counted.
-    if (isLost || modified.length + removed.length > IMPORT_ROWS_MAX) continue
-    if (patch === undefined && access?.mayRemove(record) === false) {
-      refused.push(notGranted(record))
-      continue
+class FilteredPlanner implements BulkPlanner {
+  readonly #change: FilteredChange
+  readonly #stored: StoredNow
+  readonly #modified = new Map<Configuration, Configuration>()
+  readonly #removed = new Set<Configuration>()
+  readonly #faults: Fault[] = []
+  readonly #refused: Fault[] = []
+  #matched = 0
+  /** Estimated bytes of the records that it makes, and of those less the ones that they replace. */
+  #made = 0
+  #growth = 0
+
+  constructor(change: FilteredChange, stored: StoredNow) {
+    this.#change = change
+    this.#stored = stored
+  }
+
+  *decide(): LongWork<void> {
+    for (const record of this.#stored.records) {
+      this.#decide(record)
+      yield
     }
-    if (patch === undefined) {
-      removed.push(record)
-      growth -= memoryOf(record)
-      continue
+    this.#check()
+  }
+
+  *decideAgain({ records }: ChangedRecords): LongWork<void> {
+    // All that goes first: it may make room for what comes.
+    for (const { before } of records) {
+      if (before !== undefined) this.#forget(before)
+      yield
     }
-    if (slice.isOverAfter(patchSteps + stepsOfLabels(record.labels))) yield
-    const after = changedBy(patch, record, faults)
-    if (access?.mayChange(record, after) === false) refused.push(notGranted(record))
-    else if (after === record) unchanged += 1
-    else {
-      modified.push({ before: record, after })
-      const amount = amountOf(after)
-      made += heldMemory(amount)
-      growth += memoryOf(after) - memoryOf(record)
+    for (const { after } of records) {
+      if (after !== undefined) this.#decide(after)
+      yield
     }
   }
-  if (matched > affectedMax) throw new TooManyAffectedError(matched, affectedMax)
-  if (refused.length > 0 && access !== undefined) throw access.refusal(refused)
-  if (faults.length > 0) throw new InvalidInputError('Cannot change the records; nothing has changed', faults)
-  if (modified.length + removed.length > IMPORT_ROWS_MAX)
-    throw new TooManyChangesError(
-      `Cannot make more than ${IMPORT_ROWS_MAX} changes at once, and the filters keep ${matched} records; nothing has changed`,
+
+  /**
+   * @throws {TooManyAffectedError}
+   * @throws {TooManyChangesError} beyond IMPORT_ROWS_MAX changes.
+   * @throws {NotGrantedError} naming the first FAULTS_MAX records that the principal sees and may not change so.
+   * @throws {InvalidInputError} naming the first FAULTS_MAX records that would become invalid.
+   * @throws {MemoryFullError}
+   */
+  *conclude(): LongWork<ImportPlan> {
+    this.#check()
+    const modified: { before: Configuration; after: Configuration }[] = []
+    for (const [before, after] of this.#modified) {
+      modified.push({ before, after })
+      yield
+    }
+    const removed = [...this.#removed]
+    const unchanged = this.#matched - modified.length - removed.length
+    return { added: [], modified, removed, unchanged, growth: this.#growth }
+  }
+
+  get #isLost(): boolean {
+    const { affectedMax = Number.POSITIVE_INFINITY } = this.#change
+    const { memoryMax = Number.POSITIVE_INFINITY } = this.#stored
+    return (
+      this.#matched > affectedMax ||
+      this.#made > memoryMax ||
+      this.#faults.length + this.#refused.length >= FAULTS_MAX ||
+      this.#modified.size + this.#removed.size > IMPORT_ROWS_MAX
     )
-  if (made > memoryMax) throw tooMuchAtOnce('change the records: they', memoryMax, 'narrow the filters')
-  return { added: [], modified, removed, unchanged, growth }
+  }
+
+  #matches(record: Configuration): boolean {
+    // What the principal does not see costs no more than that.
+    return this.#stored.access?.sees(record) !== false && this.#change.matches(record)
+  }
+
+  #decide(record: Configuration) {
+    if (!this.#matches(record)) return
+    this.#matched += 1
+    // Once it is refused, the others are only counted.
+    if (this.#isLost) return
+    const { patch } = this.#change
+    const { access } = this.#stored
+    if (patch === undefined) {
+      if (access?.mayRemove(record) === false) this.#refused.push(notGranted(record))
+      else {
+        this.#removed.add(record)
+        this.#growth -= memoryOf(record)
+      }
+      return
+    }
+    const after = changedBy(patch, record, this.#faults)
+    if (access?.mayChange(record, after) === false) this.#refused.push(notGranted(record))
+    else if (after !== record) {
+      this.#modified.set(record, after)
+      this.#made += heldMemory(amountOf(after))
+      this.#growth += memoryOf(after) - memoryOf(record)
+    }
+  }
+
+  /** Only before anything was refused. */
+  #forget(record: Configuration) {
+    if (!this.#matches(record)) return
+    this.#matched -= 1
+    const after = this.#modified.get(record)
+    if (after !== undefined) {
+      this.#modified.delete(record)
+      this.#made -= heldMemory(amountOf(after))
+      this.#growth -= memoryOf(after) - memoryOf(record)
+    } else if (this.#removed.delete(record)) this.#growth += memoryOf(record)
+  }
+
+  #check() {
+    const { affectedMax = Number.POSITIVE_INFINITY } = this.#change
+    const { access, memoryMax = Number.POSITIVE_INFINITY } = this.#stored
+    if (this.#matched > affectedMax) throw new TooManyAffectedError(this.#matched, affectedMax)
+    if (this.#refused.length > 0 && access !== undefined) throw access.refusal(this.#refused)
+    if (this.#faults.length > 0)
+      throw new InvalidInputError('Cannot change the records; nothing has changed', this.#faults)
+    if (this.#modified.size + this.#removed.size > IMPORT_ROWS_MAX)
+      throw new TooManyChangesError(
+        `Cannot make more than ${IMPORT_ROWS_MAX} changes at once, and the filters keep ${this.#matched} records; nothing has changed`,
+      )
+    if (this.#made > memoryMax)
+      throw tooMuchAtOnce('change the records: they', memoryMax, 'narrow the filters')
+  }
 }
 
 function notGranted({ name }: Configuration): Fault {

@@ -1,14 +1,20 @@
 import { type Fault, InvalidInputError, MemoryFullError } from '../errors.ts'
 import { FAULTS_MAX, IMPORT_ROW_MEMORY_BYTES } from '../limits.ts'
-import { type LongWork, runAtOnce } from '../scheduler.ts'
+import type { LongWork } from '../scheduler.ts'
 import { timestamp } from '../timestamp.ts'
 import type { Actor, ImportMode, Notes } from './authorship.ts'
-import type { BulkChange, ImportPlan, StoredNow } from './bulk-change.ts'
+import {
+  type BulkChange,
+  type BulkPlanner,
+  type ChangedRecords,
+  type ImportPlan,
+  planOf,
+  type StoredNow,
+} from './bulk-change.ts'
 import type { Alteration, Change } from './change.ts'
 import { Configuration, type ImportedConfiguration, labelsAfter } from './configuration.ts'
-import { countLabels, stepsOfLabels, withOwnKeys } from './labels.ts'
+import { countLabels, withOwnKeys } from './labels.ts'
 import { amountOf, heldMemory, recordMemory } from './record-room.ts'
-import { SLICE_STEPS, Slice } from './slices.ts'
 
 /** More for a row with labels, however many. */
 const IMPORT_LABELS_MEMORY_BYTES = 350
@@ -29,10 +35,10 @@ const NOT_GRANTED = 'is not one that this account may add or change so'
 const MEBIBYTE = 1024 * 1024
 
 /**
- * Compares records with those that are stored.
+ * Compares the rows of an import with the records that are stored.
  *
  * @param drafts No two with the same name.
- * @throws {InvalidInputError} if a record would have too many labels, or naming those that the asker may not change so.
+ * @throws {InvalidInputError} if a record would have too many labels, or naming those that the principal may not change so.
  * @throws {MemoryFullError} if the records that it makes take more than `memoryMax`.
  */
 export function planImport(
@@ -40,59 +46,126 @@ export function planImport(
   mode: ImportMode,
   stored: StoredNow,
 ): ImportPlan {
-  return runAtOnce(planImportInSlices(drafts, mode, stored))
+  return planOf(bulkImport(drafts, mode), stored)
 }
 
-/** As `planImport`, in slices. */
-export function* planImportInSlices(
-  drafts: readonly ImportedConfiguration[],
-  mode: ImportMode,
-  { records, find, lastId, access, memoryMax = Number.POSITIVE_INFINITY }: StoredNow,
-): LongWork<ImportPlan> {
-  const added: Configuration[] = []
-  const modified: { before: Configuration; after: Configuration }[] = []
-  const removed: Configuration[] = []
-  const kept = new Set<string>()
-  const faults: Fault[] = []
-  let unchanged = 0
-  let growth = 0
-  let made = 0
-  const slice = new Slice()
-  for (const draft of drafts) {
-    if (slice.isOverAfter(stepsOfDraft(draft))) yield
+/** What an import does to the record that has the name of a row. */
+interface Row {
+  readonly draft: ImportedConfiguration
+  readonly before: Configuration | undefined
+  /** The same as `before` if it is as it shall be already; undefined if the principal may not change it so. */
+  readonly after: Configuration | undefined
+}
+
+class ImportPlanner implements BulkPlanner {
+  readonly #drafts: readonly ImportedConfiguration[]
+  readonly #mode: ImportMode
+  readonly #stored: StoredNow
+  /** By name, in the order of the file. */
+  readonly #rows = new Map<string, Row>()
+  readonly #removed = new Set<Configuration>()
+  #refused = 0
+  #added = 0
+  /** Estimated bytes of the records that it makes, and of those less the ones that they replace. */
+  #made = 0
+  #growth = 0
+
+  constructor(drafts: readonly ImportedConfiguration[], mode: ImportMode, stored: StoredNow) {
+    this.#drafts = drafts
+    this.#mode = mode
+    this.#stored = stored
+  }
+
+  *decide(): LongWork<void> {
+    for (const draft of this.#drafts) {
+      this.#decideRow(draft)
+      yield
+    }
+    this.#checkGranted()
+    if (this.#mode === 'merge') return
+    for (const record of this.#stored.records) {
+      this.#decideRemoval(record)
+      yield
+    }
+  }
+
+  *decideAgain({ records, names }: ChangedRecords): LongWork<void> {
+    for (const name of names) {
+      const row = this.#rows.get(name)
+      if (row !== undefined) this.#decideRow(row.draft)
+      yield
+    }
+    for (const { before, after } of records) {
+      if (before !== undefined && this.#removed.delete(before)) this.#growth += memoryOf(before)
+      if (after !== undefined && this.#mode === 'replace') this.#decideRemoval(after)
+      yield
+    }
+  }
+
+  *conclude(lastId: number): LongWork<ImportPlan> {
+    this.#checkGranted()
+    const added: Configuration[] = []
+    const modified: { before: Configuration; after: Configuration }[] = []
+    let unchanged = 0
+    for (const { before, after } of this.#rows.values()) {
+      if (after === undefined) throw new Error('a row that is not granted was not refused')
+      if (before === after) unchanged += 1
+      else if (before !== undefined) modified.push({ before, after })
+      else {
+        const id = lastId + added.length + 1
+        added.push(after.id === id ? after : new Configuration(id, after))
+      }
+      yield
+    }
+    return { added, modified, removed: [...this.#removed], unchanged, growth: this.#growth }
+  }
+
+  /** What is decided about a name replaces what was decided before. */
+  #decideRow(draft: ImportedConfiguration) {
+    const { access, find, lastId, memoryMax = Number.POSITIVE_INFINITY } = this.#stored
+    const last = this.#rows.get(draft.name)
+    if (last !== undefined) this.#count(last, -1)
     const before = find(draft.name)
-    if (before?.labels !== undefined && slice.isOverAfter(stepsOfLabels(before.labels))) yield
     const isSeen = before === undefined || access === undefined || access.sees(before)
-    const after = isSeen ? recordAfter(before, draft, lastId + added.length + 1) : undefined
-    if (after === undefined || (after !== before && access?.mayChange(before, after) === false)) {
-      if (faults.length < FAULTS_MAX) faults.push({ field: 'name', detail: NOT_GRANTED, name: draft.name })
-      continue
-    }
-    if (before === undefined) added.push(after)
-    else if (after === before) unchanged += 1
-    else modified.push({ before, after })
-    if (after !== before) {
-      const amount = amountOf(after)
-      made += heldMemory(amount)
-      if (made > memoryMax)
-        throw tooMuchAtOnce(
-          'import the records: those that it adds or changes',
-          memoryMax,
-          'make it several imports',
-        )
-      growth += recordMemory(amount) - (before === undefined ? 0 : memoryOf(before))
-    }
-    if (mode === 'replace') kept.add(draft.name)
+    // The id that it gets, unless other records are added before its turn.
+    const record = isSeen ? recordAfter(before, draft, lastId + this.#added + 1) : undefined
+    const isGranted = record === before || record === undefined || access?.mayChange(before, record) !== false
+    const row = { draft, before, after: isGranted ? record : undefined }
+    this.#rows.set(draft.name, row)
+    this.#count(row, 1)
+    if (this.#made > memoryMax)
+      throw tooMuchAtOnce(
+        'import the records: those that it adds or changes',
+        memoryMax,
+        'make it several imports',
+      )
   }
-  if (faults.length > 0) throw new InvalidInputError('Cannot import the records; nothing has changed', faults)
-  if (mode === 'merge') return { added, modified, removed, unchanged, growth }
-  for (const record of records) {
-    if (slice.isOverAfter(1)) yield
-    if (kept.has(record.name) || access?.mayRemove(record) === false) continue
-    removed.push(record)
-    growth -= memoryOf(record)
+
+  #count({ before, after }: Row, sign: 1 | -1) {
+    if (after === undefined) this.#refused += sign
+    if (after === undefined || after === before) return
+    if (before === undefined) this.#added += sign
+    const amount = amountOf(after)
+    this.#made += sign * heldMemory(amount)
+    this.#growth += sign * (recordMemory(amount) - (before === undefined ? 0 : memoryOf(before)))
   }
-  return { added, modified, removed, unchanged, growth }
+
+  #decideRemoval(record: Configuration) {
+    if (this.#rows.has(record.name) || this.#stored.access?.mayRemove(record) === false) return
+    this.#removed.add(record)
+    this.#growth -= memoryOf(record)
+  }
+
+  /** @throws {InvalidInputError} naming the first FAULTS_MAX rows that are not granted. */
+  #checkGranted() {
+    if (this.#refused === 0) return
+    const faults: Fault[] = []
+    for (const { draft, after } of this.#rows.values()) {
+      if (faults.length === FAULTS_MAX) break
+      if (after === undefined) faults.push({ field: 'name', detail: NOT_GRANTED, name: draft.name })
+    }
+    throw new InvalidInputError('Cannot import the records; nothing has changed', faults)
+  }
 }
 
 /** Estimated bytes of memory of a stored record. */
@@ -111,20 +184,7 @@ export function tooMuchAtOnce(what: string, memoryMax: number, remedy: string): 
 export function bulkImport(drafts: readonly ImportedConfiguration[], mode: ImportMode): BulkChange {
   return {
     verb: 'import',
-    readsAll: mode === 'replace',
-    stepsOn(index, stepsMax) {
-      let steps = drafts.length + (mode === 'replace' ? index.count : 0)
-      if (steps > stepsMax) return steps
-      // Few enough to look at each.
-      for (const draft of drafts) {
-        steps += stepsOfDraft(draft) - 1
-        if (mode === 'merge' && index.hasLabels) steps += stepsOfLabels(index.find(draft.name)?.labels)
-      }
-      const replaced = mode === 'replace' && index.hasLabels ? index.freeze() : []
-      for (const { labels } of replaced) steps += stepsOfLabels(labels)
-      return steps
-    },
-    plan: (stored) => planImportInSlices(drafts, mode, stored),
+    planFor: (stored) => new ImportPlanner(drafts, mode, stored),
     notesOf: (plan) => ({ import: { mode, ...countsOf(plan) } }),
   }
 }
@@ -147,11 +207,6 @@ export function importRowMemory(row: ImportedConfiguration): number {
     labelBytes +
     removed * IMPORT_REMOVED_LABEL_MEMORY_BYTES
   )
-}
-
-/** Estimated steps of long work (see SLICE_STEPS) that a draft takes. */
-function stepsOfDraft({ labels, labelsPatch }: ImportedConfiguration): number {
-  return 1 + stepsOfLabels(labels) + stepsOfLabels(labelsPatch)
 }
 
 /** @param nextId The id for the next record that is not stored yet. */
@@ -191,17 +246,7 @@ export function* signedChangesOf(plan: ImportPlan, actor: Actor, notes: Notes): 
   const changes: Change[] = []
   for (const change of changesOf(plan)) {
     changes.push({ ...change, authorship: changes.length === 0 ? first : authorship })
-    if (changes.length % SLICE_STEPS === 0) yield
+    yield
   }
   return changes
-}
-
-/** Estimated steps of long work that changes take; it stops to count beyond `stepsMax`. */
-export function stepsOfChanges(changes: readonly Alteration[], stepsMax: number): number {
-  let steps = changes.length
-  for (const change of changes) {
-    if (steps > stepsMax) break
-    if (!('remove' in change)) steps += stepsOfLabels(('add' in change ? change.add : change.modify).labels)
-  }
-  return steps
 }

@@ -57,9 +57,6 @@ export const labelFilterSchema: JsonSchema = {
   examples: ['env', 'env=prod', '!env', 'env!=prod'],
 }
 
-/** A step takes about a microsecond. */
-const CHARACTERS_A_STEP = 128
-
 const NOT_A_KEY = `is not a label: a key is 1 to ${LABEL_KEY_CHARACTERS_MAX} of a-z, 0-9, ".", "_", "/" and "-", the first a letter, the last a letter or digit`
 
 /** The value of a label; undefined without it. Keys such as `constructor` are also names of what every object has. */
@@ -138,14 +135,6 @@ export function mergeLabels(before: Labels | undefined, patch: LabelsPatch): Lab
   const faults = count > LABELS_MAX ? [tooMany(count)] : faultsOfSize(merged)
   if (faults.length > 0) throw new InvalidInputError('The configuration is not valid', faults)
   return merged
-}
-
-/** Estimated steps of long work (see SLICE_STEPS) that labels take beyond those of their record. */
-export function stepsOfLabels(labels: Labels | LabelsPatch | undefined): number {
-  if (labels === undefined) return 0
-  let steps = 0
-  for (const key in labels) steps += 1 + (labels[key]?.length ?? 0) / CHARACTERS_A_STEP
-  return steps
 }
 
 export function countLabels(labels: Labels | LabelsPatch | undefined): number {

@@ -1,9 +1,9 @@
-import type { LongWork, Scheduler } from '../scheduler.ts'
+import { type LongWork, runAtOnce, type Scheduler } from '../scheduler.ts'
 import type { Change } from './change.ts'
 import type { Configuration } from './configuration.ts'
 import type { ConfigurationIndex, Sort } from './configuration-index.ts'
 import { RecentChanges } from './recent-changes.ts'
-import { CHANGES, ORDERS, SLICE_STEPS } from './slices.ts'
+import { CHANGES, ORDERS } from './slices.ts'
 
 /** Called after each durable change, with the record as it was before it; must not throw. */
 export type DurableListener = (change: Change, revision: number, before: Configuration | undefined) => void
@@ -18,7 +18,6 @@ export class Records {
   /** Orders that are being made. */
   readonly #ordering = new Map<Sort, Promise<void>>()
   #durable: readonly DurableListener[] = []
-  #refused: readonly (() => void)[] = []
   #replaced: readonly (() => void)[] = []
   /** The last durable changes. A large import shows in the records first, and then here. */
   readonly recent: RecentChanges
@@ -38,18 +37,14 @@ export class Records {
     return this.#index
   }
 
-  /** Applies a durable change. Called in the order of revisions. */
-  apply(change: Change, revision: number): void {
-    const before = this.#index.apply(change, revision)
-    this.#notify(change, revision, before)
+  /** Applies durable changes one after the other. Called in the order of revisions. */
+  async apply(changes: readonly Change[], firstRevision: number): Promise<void> {
+    await this.#scheduler.runNow(CHANGES, this.#apply(changes, firstRevision))
   }
 
-  /**
-   * Applies many durable changes in slices. Until the records show all of them, they show none; the next changes must be
-   * applied after that.
-   */
-  applyTogether(changes: readonly Change[], firstRevision: number): Promise<void> {
-    return this.#scheduler.run(CHANGES, this.#applyTogether(changes, firstRevision))
+  /** As `apply`, but until the records show all of the changes, they show none. */
+  async applyTogether(changes: readonly Change[], firstRevision: number): Promise<void> {
+    await this.#scheduler.runNow(CHANGES, this.#applyTogether(changes, firstRevision))
   }
 
   /** Applies durable changes that share a revision; none if the revision stands for no change of a record. */
@@ -59,11 +54,6 @@ export class Records {
     this.recent.addTogether(changes, revision, before)
     for (const [i, change] of changes.entries())
       for (const listener of this.#durable) listener(change, revision, before[i])
-  }
-
-  /** Every change that a log has been given, and that is not applied yet, is refused. */
-  refuse(): void {
-    for (const listener of this.#refused) listener()
   }
 
   /** Puts other records in the place of all, which do not follow from them by changes. */
@@ -96,11 +86,6 @@ export class Records {
     }
   }
 
-  /** Calls the listener when every pending change is refused, before the promises of their callers reject. */
-  onRefused(listener: () => void): void {
-    this.#refused = [...this.#refused, listener]
-  }
-
   /** Calls the listener after `replace`. */
   onReplaced(listener: () => void): void {
     this.#replaced = [...this.#replaced, listener]
@@ -112,11 +97,20 @@ export class Records {
     while (!this.#index.isOrdered(sort))
   }
 
+  *#apply(changes: readonly Change[], firstRevision: number): LongWork<void> {
+    for (const [i, change] of changes.entries()) {
+      const before = this.#index.apply(change, firstRevision + i)
+      this.#notify(change, firstRevision + i, before)
+      yield
+    }
+  }
+
   *#applyTogether(changes: readonly Change[], firstRevision: number): LongWork<void> {
+    if (this.#index.areFew(changes.length)) return runAtOnce(this.#apply(changes, firstRevision))
     const before = yield* this.#index.applyTogether(changes, firstRevision)
     for (const [i, change] of changes.entries()) {
       this.#notify(change, firstRevision + i, before[i])
-      if ((i + 1) % SLICE_STEPS === 0) yield
+      yield
     }
   }
 

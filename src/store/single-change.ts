@@ -1,7 +1,7 @@
 import type { Access } from './access.ts'
 import type { Change } from './change.ts'
 import { Configuration, type ConfigurationPatch, type NewConfiguration } from './configuration.ts'
-import type { Decision, Latest } from './record-changes.ts'
+import type { Decision, Latest } from './decisions.ts'
 import { NameTakenError, StaleRecordError, UnknownNameError } from './refusals.ts'
 
 /** Whether a record is the one that the caller means to change. */

@@ -1,45 +1,11 @@
 import { FOR_ALL, type LongWork } from '../scheduler.ts'
 
-/** Plans, encodes and applies a large import, for which all other changes wait. */
+/** Decides, encodes and applies changes, for which all later ones wait. */
 export const CHANGES = FOR_ALL
 /** Makes orders, for which lists wait. */
 export const ORDERS = 'orders'
-/** Plans imports that are only tried. */
+/** Plans changes of many, which nobody waits for but their callers. */
 export const TRIALS = 'trials'
-
-/** Most steps of long work between two yields; a step takes about a microsecond. */
-export const SLICE_STEPS = 500
-/** How long a slice is, whatever its steps take: what a look at a record costs may be the choice of a caller. */
-export const SLICE_MS = 1
-/** A slice looks at the clock once for so many calls: a look takes as long as some of the cheapest steps. */
-const CALLS_A_LOOK = 16
-
-/** Says when long work has to yield: after so many steps, or when the clock says so. */
-export class Slice {
-  readonly #stepsMax: number
-  #steps = 0
-  #calls = 0
-  #endMs = 0
-
-  constructor(stepsMax = SLICE_STEPS) {
-    this.#stepsMax = stepsMax
-  }
-
-  /** Counts some steps. @returns Whether the slice is over: then it is time to yield, and the next call begins another. */
-  isOverAfter(steps: number): boolean {
-    this.#steps += steps
-    if (this.#steps < this.#stepsMax && !this.#isLate()) return false
-    this.#steps = 0
-    this.#calls = 0
-    return true
-  }
-
-  #isLate(): boolean {
-    this.#calls += 1
-    if (this.#calls === 1) this.#endMs = performance.now() + SLICE_MS
-    return this.#calls % CALLS_A_LOOK === 0 && performance.now() >= this.#endMs
-  }
-}
 
 /** Items that are looked at in one step: a yield through several generators takes longer than a look. */
 export const ITEMS_A_STEP = 16

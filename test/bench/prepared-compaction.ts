@@ -1,7 +1,8 @@
 import { encodeFrame } from '../../src/journal/frame.ts'
 import type { Authorship } from '../../src/store/authorship.ts'
-import { type Change, encodeChanges } from '../../src/store/change.ts'
+import type { Change } from '../../src/store/change.ts'
 import { Configuration } from '../../src/store/configuration.ts'
+import { encoded } from '../support/store.ts'
 import { fieldsOf } from './data-folders.ts'
 
 /** As long as that of a steady write. */
@@ -37,6 +38,6 @@ function modificationOf(id: number, username: string): Change {
 
 /** Size of a journal frame with one change, as steady writes make them. */
 function frameBytes(records: number): number {
-  return encodeFrame(0, records, encodeChanges([{ ...modificationOf(records, 'writer-1000'), authorship }]))
-    .bytes.length
+  return encodeFrame(0, records, encoded([{ ...modificationOf(records, 'writer-1000'), authorship }])).bytes
+    .length
 }

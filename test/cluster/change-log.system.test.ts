@@ -70,7 +70,7 @@ describe('two nodes on one etcd', { skip: missingEtcd }, () => {
     assert.deepEqual([a.store.count, a.failures, b.failures], [502, [], []])
   })
 
-  it('make what goes in one batch with a change that is overtaken, and that one anew', async (t) => {
+  it('make what goes in one batch with a change that is overtaken, and that one decided again', async (t) => {
     const { urls } = await startEtcd(t)
     await begin(urls)
     const b = await openNode(t, urls)
@@ -84,7 +84,7 @@ describe('two nodes on one etcd', { skip: missingEtcd }, () => {
     ])
     assert.deepEqual([modified.before.port, modified.after.port, modified.after.username], [1, 1, 'a'])
     assert.equal(added.after.id, 2)
-    // All together, each by itself, and the one that was overtaken.
+    // Both together, and each by itself.
     assert.equal(a.sent(), 3)
   })
 

@@ -2,11 +2,9 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
-import { type ClusterState, readCluster } from '../../src/cluster/cluster-reading.ts'
-import { EtcdChangeLog } from '../../src/cluster/etcd-change-log.ts'
+import { readCluster } from '../../src/cluster/cluster-reading.ts'
 import { CLUSTER_BEHIND_MS, CLUSTER_CHECK_MS } from '../../src/cluster/follower.ts'
-import { put } from '../../src/cluster/messages.ts'
-import { encodeNodeEntry, parseNodeEntry } from '../../src/cluster/node-entry.ts'
+import { parseNodeEntry } from '../../src/cluster/node-entry.ts'
 import { CLUSTER_CHANGE_MS } from '../../src/cluster/settled-transaction.ts'
 import {
   FolderInUseError,
@@ -14,80 +12,23 @@ import {
   OvertakenError,
   StorageUnavailableError,
 } from '../../src/errors.ts'
-import { Scheduler } from '../../src/scheduler.ts'
 import type { Change } from '../../src/store/change.ts'
 import { Configuration } from '../../src/store/configuration.ts'
-import { Records } from '../../src/store/records.ts'
-import { beginCluster, clusterKeys, openClusterNode } from '../support/cluster-node.ts'
+import {
+  beginMemoryCluster as begin,
+  changeBy,
+  holdNext,
+  meet,
+  meetOnce,
+  openClusterLog,
+  otherNode,
+  restored,
+} from '../support/cluster-log.ts'
+import { clusterKeys, openClusterNode } from '../support/cluster-node.ts'
 import { until } from '../support/eventually.ts'
 import { holdTimers } from '../support/held-timers.ts'
-import { createMemoryEtcd, type MemoryEtcd } from '../support/memory-etcd.ts'
+import type { MemoryEtcd } from '../support/memory-etcd.ts'
 import { draft, someone } from '../support/store.ts'
-
-async function begin(): Promise<MemoryEtcd> {
-  const etcd = createMemoryEtcd()
-  await beginCluster(etcd)
-  return etcd
-}
-
-/** A record is changed by the batch of a process. */
-function changeBy(
-  etcd: MemoryEtcd,
-  node: string,
-  start: string,
-  batch: number,
-  id: number,
-  fields: Parameters<typeof draft>,
-) {
-  const record = new Configuration(id, draft(...fields))
-  const lastId = Math.max(id, Number(etcd.valueOf(clusterKeys.sequence)))
-  return etcd.transact({
-    compare: [],
-    success: [
-      put(clusterKeys.node(node), encodeNodeEntry(batch, start, [], false)),
-      put(clusterKeys.record(record.name), record.json),
-      put(clusterKeys.sequence, String(lastId)),
-    ],
-    failure: [],
-  })
-}
-
-/** What the next transactions meet, in turn. */
-function meet(etcd: MemoryEtcd, ...mishaps: (() => ReturnType<MemoryEtcd['before']>)[]) {
-  etcd.before = () => mishaps.shift()?.()
-}
-
-/** A log whose clock the test holds; etcd sends it changes at once. */
-async function openLog(etcd: MemoryEtcd) {
-  const state = await readCluster(etcd, clusterKeys)
-  assert.ok(state !== undefined)
-  const held = { now: 0, isBehind: false }
-  const log = new EtcdChangeLog({
-    gateway: etcd,
-    keys: clusterKeys,
-    state,
-    node: 'n',
-    start: 's',
-    follower: {
-      catchUp: async () => {},
-      get isBehind() {
-        return held.isBehind
-      },
-      isCurrent: true,
-      metrics: [],
-    },
-    fail: assert.ifError,
-    records: new Records(state.index, new Scheduler()),
-    elapsed: () => held.now,
-  })
-  etcd.onEvents = (events) => log.take(etcd.revision, events)
-  return { log, held, state }
-}
-
-/** The same reading after a restore of etcd. */
-function restored({ meta, ...others }: ClusterState): ClusterState {
-  return { ...others, meta: { ...meta, value: { ...meta.value, epoch: meta.value.epoch + 1 } } }
-}
 
 /** Lets time pass only while something is waited for, in steps, so that what a pause has held back begins in between. */
 function holdTime(t: TestContext) {
@@ -108,6 +49,8 @@ function holdTime(t: TestContext) {
 const STEP_MS = 20
 
 const add = (name: string): Change => ({ add: new Configuration(0, draft(name)) })
+
+const isStored = (etcd: MemoryEtcd, name: string) => etcd.valueOf(clusterKeys.record(name)) !== undefined
 
 describe('batches of a restarted node', () => {
   it('are not taken for those of the process before, although their numbers are the same', async (t) => {
@@ -203,91 +146,82 @@ describe('a data folder that was copied', () => {
 })
 
 describe('what was decided before all was read anew', () => {
-  const importOf = (log: EtcdChangeLog) => log.appendTogether([add('a'), add('b')], 1)
-
-  it('is decided again if it is an import, and made if it is a change', async () => {
-    const etcd = await begin()
-    const { log, held, state } = await openLog(etcd)
-    held.isBehind = true
-    const imports = [importOf(log), importOf(log)].map((one) => assert.rejects(one, OvertakenError))
-    const change = log.append(add('c'))
-    await new Promise((resolve) => setImmediate(resolve))
-    log.replace(state)
-    held.isBehind = false
-    await Promise.all([...imports, change])
-    const made = ['a', 'b', 'c'].map((name) => etcd.valueOf(clusterKeys.record(name)) !== undefined)
-    assert.deepEqual(made, [false, false, true])
-  })
+  for (const isBulk of [false, true])
+    it(`is decided again${isBulk ? ' as a bulk' : ''}`, async () => {
+      const etcd = await begin()
+      const { log, held, state, commit } = await openClusterLog(etcd)
+      held.isBehind = true
+      const overtaken = assert.rejects(commit([add('a'), add('b')], undefined, isBulk), OvertakenError)
+      await turnOfEventLoop()
+      log.replace(state)
+      held.isBehind = false
+      await overtaken
+      await commit([add('c')])
+      assert.deepEqual(
+        ['a', 'b', 'c'].map((name) => isStored(etcd, name)),
+        [false, false, true],
+      )
+    })
 
   it('is not made later when it was given up meanwhile', async () => {
     const etcd = await begin()
-    const { log, state } = await openLog(etcd)
-    const sent = Promise.withResolvers<void>()
-    const arrival = Promise.withResolvers<void>()
-    meet(etcd, async () => {
-      sent.resolve()
-      await arrival.promise
-      return 'too_large' as const
-    })
-    const changes = ['a', 'b'].map((name) => assert.rejects(log.append(add(name)), OutcomeUnknownError))
-    await sent.promise
+    const { log, state, commit } = await openClusterLog(etcd)
+    const { sent, arrive } = holdNext(etcd)
+    const changes = assert.rejects(commit([add('a'), add('b')]), OutcomeUnknownError)
+    await sent
     log.replace(state)
-    arrival.resolve()
-    await Promise.all(changes)
-    await log.append(add('c'))
-    const made = ['a', 'b', 'c'].map((name) => etcd.valueOf(clusterKeys.record(name)) !== undefined)
-    assert.deepEqual(made, [false, false, true])
+    arrive('too_large')
+    await changes
+    await commit([add('c')])
+    assert.deepEqual(
+      ['a', 'b', 'c'].map((name) => isStored(etcd, name)),
+      [false, false, true],
+    )
   })
 
   it('lists nothing of the revisions of another past', async () => {
     const etcd = await begin()
-    const { log, held } = await openLog(etcd)
-    await log.append(add('a'))
+    const { log, held, commit } = await openClusterLog(etcd)
+    await commit([add('a')])
     const reading = await readCluster(etcd, clusterKeys)
     assert.ok(reading !== undefined)
-    const sent = Promise.withResolvers<void>()
-    const arrival = Promise.withResolvers<void>()
-    meet(etcd, async () => {
-      sent.resolve()
-      await arrival.promise
-      etcd.onEvents = () => {}
-      return undefined
-    })
     const { onEvents } = etcd
-    const change = assert.rejects(log.append(add('b')), OutcomeUnknownError)
-    await sent.promise
+    const { sent, arrive } = holdNext(etcd)
+    const change = assert.rejects(commit([add('b')]), OutcomeUnknownError)
+    await sent
     log.replace(restored(reading))
-    arrival.resolve()
+    etcd.onEvents = () => {}
+    arrive(undefined)
     await change
-    await new Promise((resolve) => setImmediate(resolve))
+    await turnOfEventLoop()
     etcd.restore(reading.revision)
     etcd.onEvents = onEvents
     meet(etcd, ...Array(3).fill(() => undefined), () => {
       held.now += CLUSTER_CHANGE_MS
     })
-    await log.append(add('c'))
-    assert.ok(etcd.valueOf(clusterKeys.record('c')))
+    await commit([add('c')])
+    assert.ok(isStored(etcd, 'c'))
   })
 
   it('is refused, and not sent, if it takes too long', async () => {
     const etcd = await begin()
-    const { log, held } = await openLog(etcd)
+    const { held, commit } = await openClusterLog(etcd)
     held.isBehind = true
-    const change = assert.rejects(log.append(add('a')), StorageUnavailableError)
+    const change = assert.rejects(commit([add('a')]), StorageUnavailableError)
     held.now += CLUSTER_CHANGE_MS
     await change
     held.isBehind = false
-    await log.append(add('b'))
-    assert.equal(etcd.valueOf(clusterKeys.record('a')), undefined)
+    await commit([add('b')])
+    assert.equal(isStored(etcd, 'a'), false)
   })
 })
 
 describe('the last id in etcd', () => {
   it('cannot be one that was given before', async () => {
     const etcd = await begin()
-    const { log } = await openLog(etcd)
-    await log.append(add('a'))
-    await log.append(add('b'))
+    const { log, commit } = await openClusterLog(etcd)
+    await commit([add('a')])
+    await commit([add('b')])
     const refusal = /the last id is 1 now, although 2 was given/
     await assert.rejects(etcd.put(clusterKeys.sequence, '1'), refusal)
     for (const name of ['a', 'b']) etcd.remove(clusterKeys.record(name))
@@ -296,13 +230,13 @@ describe('the last id in etcd', () => {
     assert.throws(() => log.replace(reading), refusal)
     // Another store, or the same one from a snapshot.
     log.replace(restored(reading))
-    const made = await log.append(add('c'))
-    assert.equal('add' in made && made.add.id, 2)
+    const { changes } = await commit([add('c')])
+    assert.deepEqual(idsOf(changes), [2])
   })
 
   it('that cannot be read keeps changes waiting, until it can be', async () => {
     const etcd = await begin()
-    const { log } = await openLog(etcd)
+    const { commit } = await openClusterLog(etcd)
     const take = etcd.onEvents
     const setTo = (value: string) => async () => {
       etcd.onEvents = () => {}
@@ -311,191 +245,116 @@ describe('the last id in etcd', () => {
       return undefined
     }
     meet(etcd, setTo('none'), setTo('5'))
-    const made = await log.append(add('a'))
-    assert.equal('add' in made && made.add.id, 6)
+    const { changes } = await commit([add('a')])
+    assert.deepEqual(idsOf(changes), [6])
+  })
+
+  it('rises although another node has given some: nothing is decided again for that', async () => {
+    const etcd = await begin()
+    const { commit } = await openClusterLog(etcd)
+    meetOnce(etcd, () => otherNode(etcd).put(1, 'theirs'))
+    const { changes } = await commit([add('a'), add('b')])
+    assert.deepEqual(idsOf(changes), [2, 3])
   })
 })
 
 describe('a batch of changes', () => {
+  it('is answered in the order of the changes, with what etcd made of them, and the revision', async () => {
+    const etcd = await begin()
+    const { commit, store } = await openClusterLog(etcd)
+    const first = await commit([add('a'), add('b')])
+    assert.deepEqual([idsOf(first.changes), first.revision], [[1, 2], etcd.revision])
+    const renamed = new Configuration(2, draft('c'))
+    const { changes } = await commit([add('d'), { modify: renamed, name: 'b' }, { remove: 'a' }])
+    assert.deepEqual(
+      changes.map((change) => ('add' in change ? change.add : 'modify' in change ? change.modify : change)),
+      [store.find('d'), store.find('c'), { remove: 'a' }],
+    )
+  })
+
+  it('is made as a whole or not at all', async () => {
+    const etcd = await begin()
+    const { commit } = await openClusterLog(etcd)
+    meetOnce(etcd, () => otherNode(etcd).put(1, 'b'))
+    await assert.rejects(commit([add('a'), add('b'), add('c')]), OvertakenError)
+    assert.deepEqual(
+      ['a', 'c'].map((name) => isStored(etcd, name)),
+      [false, false],
+    )
+  })
+
   it('is not taken for made because the one before it, which was given up, has been made', async () => {
     const etcd = await begin()
-    const { log, held } = await openLog(etcd)
-    const take = etcd.onEvents
-    const missed: Parameters<typeof take>[0][] = []
-    etcd.onEvents = (events) => missed.push(events)
+    const { held, commit, store } = await openClusterLog(etcd)
+    held.isDeaf = true
     meet(etcd, () => {
       held.now += CLUSTER_CHANGE_MS
       return 'answer lost'
     })
-    await assert.rejects(log.append(add('a')), OutcomeUnknownError)
-    etcd.onEvents = (events) => {
-      for (const one of missed.splice(0)) take(one)
-      take(events)
-    }
-    await log.append(add('b'))
-    assert.ok(etcd.valueOf(clusterKeys.record('b')))
+    await assert.rejects(commit([add('a')]), OutcomeUnknownError)
+    held.isDeaf = false
+    await commit([add('b')])
+    assert.ok(isStored(etcd, 'b'))
+    assert.ok(store.find('a'))
   })
 
-  it('that has waited for too long behind another is refused, and never sent', async () => {
+  it('is counted as made when the watch reports it, although it was given up', async () => {
     const etcd = await begin()
-    const { log, held } = await openLog(etcd)
-    const sent = Promise.withResolvers<void>()
-    const arrival = Promise.withResolvers<void>()
-    meet(etcd, async () => {
-      sent.resolve()
-      await arrival.promise
+    const { held, commit, log } = await openClusterLog(etcd)
+    const counted = () =>
+      log.metrics.slice(0, 2).flatMap(({ samples }) => [...samples()].map(({ value }) => value))
+    await commit([add('a'), add('b')])
+    assert.deepEqual(counted(), [1, 2])
+    held.isDeaf = true
+    meet(etcd, () => {
       held.now += CLUSTER_CHANGE_MS
-      return 'request lost' as const
+      return 'answer lost'
     })
-    const first = assert.rejects(log.append(add('a')), OutcomeUnknownError)
-    await sent.promise
-    const second = assert.rejects(log.append(add('b')), StorageUnavailableError)
-    arrival.resolve()
-    await Promise.all([first, second])
-    await log.append(add('c'))
-    const made = ['a', 'b', 'c'].map((name) => etcd.valueOf(clusterKeys.record(name)) !== undefined)
-    assert.deepEqual(made, [false, false, true])
+    await assert.rejects(commit([add('c')]), OutcomeUnknownError)
+    assert.deepEqual(counted(), [1, 2])
+    held.hear()
+    assert.deepEqual(counted(), [2, 3])
   })
 
-  it('that is divided again and again is made in parts with rising numbers', async () => {
+  it('that adds nothing is not overtaken by additions', async () => {
     const etcd = await begin()
-    const { log } = await openLog(etcd)
-    const take = etcd.onEvents
-    const numbers: number[] = []
-    etcd.onEvents = (events) => {
-      for (const event of events)
-        if (event.kind === 'put' && event.kv.key === clusterKeys.node('n'))
-          numbers.push(parseNodeEntry(event.kv.value).batch)
-      take(events)
-    }
-    meet(
-      etcd,
-      () => 'too_large',
-      () => 'too_large',
-    )
-    const made = await Promise.all(['a', 'b', 'c', 'd'].map((name) => log.append(add(name))))
-    assert.deepEqual(
-      made.map((change) => 'add' in change && change.add.id),
-      [1, 2, 3, 4],
-    )
-    assert.equal(numbers.length, 3)
-    assert.deepEqual(
-      numbers,
-      numbers.toSorted((a, b) => a - b),
-    )
+    const other = otherNode(etcd)
+    await other.put(1, 'x')
+    const { commit } = await openClusterLog(etcd)
+    meetOnce(etcd, () => other.put(2, 'y'))
+    await commit([{ modify: new Configuration(1, draft('x', { port: 1 })), name: 'x' }])
+    assert.ok(etcd.valueOf(clusterKeys.record('x'))?.includes('"port":1'))
   })
 
-  it('that adds nothing is tried again at once without the change that was overtaken, although others add', async (t) => {
-    const etcd = await begin()
-    await changeBy(etcd, 'other', 'o', 1, 1, ['x'])
-    await changeBy(etcd, 'other', 'o', 2, 2, ['y'])
-    const node = await openClusterNode(t, etcd)
-    let sent = 0
-    etcd.before = async () => {
-      sent += 1
-      if (sent > 1) return undefined
-      const { before } = etcd
-      etcd.before = () => undefined
-      await etcd.put(clusterKeys.sequence, '3')
-      await changeBy(etcd, 'other', 'o', 3, 1, ['x', { username: 'other' }])
-      etcd.before = before
-      return undefined
-    }
-    await Promise.all([
-      node.store.modify(someone, 'x', { port: 1 }),
-      node.store.modify(someone, 'y', { port: 1 }),
-    ])
-    // All together, each by itself, and the one that was overtaken.
-    assert.equal(sent, 3)
-  })
-})
-
-describe('a node that alone changes records', () => {
-  /** The number of conditions of each transaction from now on. */
-  function conditionsOf(etcd: MemoryEtcd): number[] {
-    const { transact } = etcd
-    const counts: number[] = []
-    etcd.transact = (transaction) => {
-      counts.push(transaction.compare.length)
-      return transact(transaction)
-    }
-    return counts
-  }
-
-  const addAll = (node: Awaited<ReturnType<typeof openClusterNode>>, names: readonly string[]) =>
-    Promise.all(names.map((name) => node.store.add(someone, draft(name))))
-
-  it('compares once that no other has changed any, in place of each record', async (t) => {
-    const etcd = await begin()
-    const node = await openClusterNode(t, etcd)
-    const counts = conditionsOf(etcd)
-    await addAll(node, ['a', 'b', 'c', 'd', 'e'])
-    await addAll(node, ['f', 'g', 'h', 'i', 'j'])
-    await Promise.all([node.store.modify(someone, 'a', { port: 7 }), node.store.remove(someone, 'b')])
-    // Its own key, the sequence, the keys of the nodes before and after it.
-    assert.deepEqual(counts, [2 + 5, 2 + 2, 1 + 2])
-  })
-
-  it('compares each record for a while after another has changed one', async (t) => {
-    const etcd = await begin()
-    const node = await openClusterNode(t, etcd)
-    await addAll(node, ['a'])
-    await changeBy(etcd, 'other', 'o', 1, 2, ['x'])
-    await node.follower.catchUp()
-    const counts = conditionsOf(etcd)
-    await addAll(node, ['b', 'c', 'd'])
-    await addAll(node, ['e', 'f', 'g'])
-    assert.deepEqual(counts, [2 + 3, 2 + 3])
-  })
-
-  for (const { other, place } of [
-    { other: '0', place: 'before' },
-    { other: 'z', place: 'after' },
+  for (const { title, isOvertaken } of [
+    { title: 'it has been overtaken', isOvertaken: true },
+    { title: 'it was sent again, and made', isOvertaken: false },
   ])
-    it(`is overtaken by another whose key is ${place} its own`, async (t) => {
+    it(`whose request arrives late does nothing after ${title}`, async () => {
       const etcd = await begin()
-      await changeBy(etcd, other, 'o', 1, 1, ['x'])
-      const node = await openClusterNode(t, etcd, { node: 'n' })
-      await addAll(node, ['a'])
-      meet(etcd, async () => {
-        etcd.before = () => undefined
-        await changeBy(etcd, other, 'o', 2, 1, ['x', { hostname: 'other.example' }])
-        return undefined
-      })
-      const { after } = await node.store.modify(someone, 'x', { port: 7 })
-      assert.deepEqual([after.hostname, after.port], ['other.example', 7])
+      const other = otherNode(etcd)
+      await other.put(1, 'x')
+      const { commit } = await openClusterLog(etcd)
+      const { transact } = etcd
+      let late: (() => ReturnType<typeof transact>) | undefined
+      etcd.transact = async (transaction) => {
+        etcd.transact = transact
+        late = () => transact(transaction)
+        if (isOvertaken) await other.put(1, 'x', { port: 2 })
+        meet(etcd, () => 'request lost')
+        return transact(transaction)
+      }
+      const modify = new Configuration(1, draft('x', { port: 1 }))
+      const [{ status }] = await Promise.allSettled([commit([{ modify, name: 'x' }])])
+      assert.equal(status, isOvertaken ? 'rejected' : 'fulfilled')
+      // As it was when the change was decided.
+      await other.put(1, 'x')
+      assert.equal((await late?.())?.succeeded, false)
     })
-
-  it('compares each record again when another was faster, of which it has not heard', async (t) => {
-    const etcd = await begin()
-    await changeBy(etcd, 'other', 'o', 1, 1, ['x'])
-    const passUntil = holdTime(t)
-    const node = await openClusterNode(t, etcd)
-    await passUntil(addAll(node, ['a']))
-    etcd.hushWatches()
-    await changeBy(etcd, 'other', 'o', 2, 1, ['x', { hostname: 'other.example' }])
-    const counts = conditionsOf(etcd)
-    await passUntil(node.store.modify(someone, 'a', { port: 7 }))
-    assert.deepEqual(counts, [1 + 2, 1 + 1])
-  })
-
-  it('compares each record while it has not heard of its own last change', async (t) => {
-    const etcd = await begin()
-    const passUntil = holdTime(t)
-    const node = await openClusterNode(t, etcd)
-    await passUntil(addAll(node, ['a']))
-    etcd.hushWatches()
-    const counts = conditionsOf(etcd)
-    const late = addAll(node, ['b'])
-    while (counts.length === 0) await turnOfEventLoop()
-    await passUntil(Promise.all([late, addAll(node, ['c', 'd', 'e'])]))
-    // Again, because it did not know the sequence either.
-    assert.deepEqual(counts, [2 + 2, 2 + 3, 2 + 3])
-  })
 })
 
-describe('a change that is not allowed any more', () => {
-  /** What the test does to a right, and the check of a change that asks for it. */
+describe('a batch with a change that is not allowed any more', () => {
+  /** What the test does to a right, and the check of a batch that asks for it. */
   function createRight() {
     const refusal = new Error('not allowed any more')
     const right = { isHeld: true }
@@ -505,89 +364,52 @@ describe('a change that is not allowed any more', () => {
     return { right, check, refusal }
   }
 
-  const isStored = (etcd: MemoryEtcd, name: string) => etcd.valueOf(clusterKeys.record(name)) !== undefined
-
-  it('is refused when it has waited for another batch, and others of its batch are made', async () => {
-    const etcd = await begin()
-    const { log } = await openLog(etcd)
-    const { right, check, refusal } = createRight()
-    const held = Promise.withResolvers<undefined>()
-    const sent = Promise.withResolvers<void>()
-    meet(etcd, () => {
-      sent.resolve()
-      return held.promise
+  for (const isBulk of [false, true])
+    it(`is refused before it is sent${isBulk ? ' as a bulk' : ''}`, async () => {
+      const etcd = await begin()
+      const { commit } = await openClusterLog(etcd)
+      const { right, check, refusal } = createRight()
+      right.isHeld = false
+      await assert.rejects(commit([add('a'), add('b')], check, isBulk), refusal)
+      assert.equal(isStored(etcd, 'a'), false)
     })
-    const first = log.append(add('first'), check)
-    await sent.promise
-    const refused = assert.rejects(log.append(add('refused'), check), refusal)
-    const other = log.append(add('other'))
-    const importing = assert.rejects(log.appendTogether([add('c'), add('d')], 0, check), refusal)
-    right.isHeld = false
-    held.resolve(undefined)
-    await Promise.all([first, refused, other, importing])
-    const names = ['first', 'refused', 'other', 'c', 'd']
-    assert.deepEqual(
-      names.map((name) => isStored(etcd, name)),
-      [true, false, true, false, false],
-    )
-    await log.close()
-  })
 
   it('is refused before it is sent again, if etcd has surely not made it', async (t) => {
     const etcd = await begin()
-    const { log } = await openLog(etcd)
+    const { commit } = await openClusterLog(etcd)
     const { right, check, refusal } = createRight()
     const waitFor = holdTime(t)
     meet(etcd, () => {
       right.isHeld = false
       return 'unreachable'
     })
-    await waitFor(assert.rejects(log.append(add('a'), check), refusal))
+    await waitFor(assert.rejects(commit([add('a')], check), refusal))
     assert.equal(isStored(etcd, 'a'), false)
-    await log.close()
   })
 
-  for (const [mishap, isMade] of [
-    ['request lost', false],
-    ['answer lost', true],
-  ] as const) {
-    it(`is not sent again if etcd may have made it, and what etcd did counts: ${mishap}`, async (t) => {
-      const etcd = await begin()
-      const { log } = await openLog(etcd)
-      const { right, check } = createRight()
-      const waitFor = holdTime(t)
-      meet(etcd, () => {
-        right.isHeld = false
-        return mishap
+  for (const isBulk of [false, true])
+    for (const [mishap, isMade] of [
+      ['request lost', false],
+      ['answer lost', true],
+    ] as const)
+      it(`is not sent again${isBulk ? ' as a bulk' : ''} if etcd may have made it, and what etcd did counts: ${mishap}`, async (t) => {
+        const etcd = await begin()
+        const { held, commit } = await openClusterLog(etcd)
+        const { right, check } = createRight()
+        const waitFor = holdTime(t)
+        held.isDeaf = true
+        const loseRight = () => {
+          right.isHeld = false
+          return mishap
+        }
+        meet(etcd, loseRight, () => void setImmediate(held.hear))
+        const made = commit([add('a'), add('b')], check, isBulk)
+        // What was not made is decided again.
+        await waitFor(isMade ? made : assert.rejects(made, OvertakenError))
+        assert.deepEqual([isStored(etcd, 'a'), isStored(etcd, 'b')], [isMade, isMade])
       })
-      // A change that was not made is decided again.
-      const settled = ({ status }: PromiseSettledResult<unknown>) => status === 'fulfilled'
-      const refused = Promise.allSettled([log.append(add('a'), check), log.append(add('c'), check)])
-      const other = log.append(add('b'))
-      await waitFor(Promise.all([refused, other]))
-      assert.deepEqual((await refused).map(settled), [isMade, isMade])
-      for (const one of await refused)
-        if (one.status === 'rejected') assert.ok(one.reason instanceof OvertakenError)
-      assert.deepEqual(
-        ['a', 'b', 'c'].map((name) => isStored(etcd, name)),
-        [isMade, true, isMade],
-      )
-      await log.close()
-    })
-  }
-
-  it('is not sent again as an import either', async (t) => {
-    const etcd = await begin()
-    const { log } = await openLog(etcd)
-    const { right, check } = createRight()
-    const waitFor = holdTime(t)
-    meet(etcd, () => {
-      right.isHeld = false
-      return 'request lost'
-    })
-    const { revision } = etcd
-    await waitFor(assert.rejects(log.appendTogether([add('a'), add('b')], revision, check), OvertakenError))
-    assert.deepEqual([isStored(etcd, 'a'), isStored(etcd, 'b')], [false, false])
-    await log.close()
-  })
 })
+
+function idsOf(changes: readonly Change[]) {
+  return changes.map((change) => 'add' in change && change.add.id)
+}

@@ -2,7 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
-import { BATCH_CHANGES_MAX } from '../../src/cluster/batch.ts'
+import { BATCH_NAMES_MAX } from '../../src/cluster/batch.ts'
 import {
   GATHERING_FIRST_SHARE,
   GATHERING_MS_MAX,
@@ -64,8 +64,8 @@ describe('a batch waits for more changes', () => {
   })
 
   it('not for more than fit', async (t) => {
-    const { wait, completed } = setUp(t, 2 * BATCH_CHANGES_MAX)
-    wait(BATCH_CHANGES_MAX)
+    const { wait, completed } = setUp(t, 2 * BATCH_NAMES_MAX)
+    wait(BATCH_NAMES_MAX)
     assert.equal(await completed(), true)
   })
 

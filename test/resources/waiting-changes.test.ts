@@ -1,9 +1,11 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { dataFiles } from '../../src/files/data-folder.ts'
 import type { Request } from '../../src/http/message.ts'
 import { configurationHandlers } from '../../src/resources/configurations.ts'
 import { Scheduler } from '../../src/scheduler.ts'
+import { createFailingFiles, holdUp } from '../support/failing-files.ts'
 import { draft, names, openStore, someone } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -38,10 +40,13 @@ describe('a request that waits for a large import', () => {
     ],
   ] as [string, (sent: ReturnType<typeof requestOf>) => void, string][]) {
     it(what, async (t) => {
-      const { store } = await openStore(t, await temporaryFolder(t), { updatesAtOnceMax: 1 })
+      const files = createFailingFiles()
+      const { store } = await openStore(t, await temporaryFolder(t), { files })
       const { add, modify, remove } = configurationHandlers(store, '', new Scheduler())
       for (const name of ['a', 'b']) await store.add(someone, draft(name))
+      const disk = holdUp(files, 'write', dataFiles.journal)
       const importing = store.importAll(someone, [draft('c'), draft('d')], 'merge')
+      await disk.begun
       const sent = [draft('e'), { port: 1 }, undefined].map(requestOf)
       const [first, second, third] = sent.map(({ request }) => request)
       assert.ok(first && second && third)
@@ -49,6 +54,7 @@ describe('a request that waits for a large import', () => {
         assert.rejects(answer, { message }),
       )
       for (const one of sent) end(one)
+      disk.release()
       await Promise.all([...answers, importing])
       assert.deepEqual(names(store), ['a', 'b', 'c', 'd'])
       assert.equal(store.find('a')?.port, 22)

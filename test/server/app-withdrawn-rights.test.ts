@@ -16,8 +16,8 @@ import { withCredentialsLock } from '../../src/auth/credentials-lock.ts'
 import { folderCredentials } from '../../src/auth/folder-credentials.ts'
 import { digestSecret } from '../../src/auth/secret.ts'
 import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
-import { Journal } from '../../src/journal/journal.ts'
 import { routes } from '../../src/resources/routes.ts'
+import { Writer } from '../../src/store/writer.ts'
 import { getToken, logIn } from '../support/api.ts'
 import { until } from '../support/eventually.ts'
 import { createFailingFiles, holdUp } from '../support/failing-files.ts'
@@ -191,8 +191,8 @@ describe('a right that is withdrawn', async () => {
         it(`changes nothing more: ${route} of a ${kind} when ${what} in the queue`, async (t) => {
           const caller = await newCaller(kind)
           const before = await records()
-          const appends = (['append', 'appendTogether', 'appendLarge'] as const).map(
-            (name) => t.mock.method(Journal.prototype, name).mock,
+          const submitted = (['submit', 'submitBulk'] as const).map(
+            (name) => t.mock.method(Writer.prototype, name).mock,
           )
           const held = holdUp(files, 'datasync', dataFiles.journal)
           const first = owner('PATCH', '/configurations/other', { body: { port: used } })
@@ -200,7 +200,7 @@ describe('a right that is withdrawn', async () => {
           await held.begun
           const request = await begin(t, service.url, method, path, caller, body)
           request.sendUpTo(1)
-          await until(() => appends.reduce((sum, one) => sum + one.callCount(), 0) === 2)
+          await until(() => submitted.reduce((sum, one) => sum + one.callCount(), 0) === 2)
           await withdraw(what, caller)
           held.release()
           assert.equal((await first).status, 200)

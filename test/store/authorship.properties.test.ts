@@ -4,9 +4,10 @@ import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { NewerFormError } from '../../src/errors.ts'
 import { type Actor, type Authorship, importModes } from '../../src/store/authorship.ts'
-import { type Change, ChangeReader, encodeChanges } from '../../src/store/change.ts'
+import { type Change, ChangeReader } from '../../src/store/change.ts'
 import { holdFor } from '../support/properties/hold-property.ts'
 import { anyText } from '../support/properties/texts.ts'
+import { encoded } from '../support/store.ts'
 
 const few = fc.constantFrom('a', 'b')
 const reason = fc.oneof(few, anyText)
@@ -60,7 +61,7 @@ describe('the authorship of changes', () => {
     holdFor(t, fc.array(fc.array(change, { minLength: 1 })), (frames) => {
       const reader = new ChangeReader()
       for (const changes of frames) {
-        const read = JSON.parse(encodeChanges(changes)).map((one: unknown) => reader.read(one))
+        const read = JSON.parse(encoded(changes)).map((one: unknown) => reader.read(one))
         assert.deepEqual(read, JSON.parse(JSON.stringify(changes)))
       }
     })
@@ -72,7 +73,7 @@ describe('the authorship of changes', () => {
       time: 't',
     } as const
     const other = { ...by, actor: { ...by.actor, requestId: 's' } }
-    const text = encodeChanges([by, by, other].map((one, i) => ({ remove: `${i}`, authorship: one })))
+    const text = encoded([by, by, other].map((one, i) => ({ remove: `${i}`, authorship: one })))
     assert.equal(
       text,
       '[{"remove":"0","actor":{"address":"a","kind":"user","by":"u"},"request":"r","time":"t"},{"remove":"1"},{"remove":"2","request":"s"}]',

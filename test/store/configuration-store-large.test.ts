@@ -7,15 +7,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { OverloadedError, StorageFullError, StorageUnavailableError } from '../../src/errors.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'
 import { WAITING_CHANGES_MAX } from '../../src/limits.ts'
-import type { LongWork } from '../../src/scheduler.ts'
+import { Scheduler } from '../../src/scheduler.ts'
 import type { Configuration } from '../../src/store/configuration.ts'
 import { SORTED_AT_ONCE_RECORDS_MAX } from '../../src/store/configuration-index.ts'
 import type { ConfigurationStore } from '../../src/store/configuration-store.ts'
-import { LargeImportGate } from '../../src/store/large-import-gate.ts'
 import { listTag } from '../../src/store/list-tag.ts'
 import { NameTakenError, StaleListError } from '../../src/store/refusals.ts'
 import { until } from '../support/eventually.ts'
-import { createFailingFiles, failOn, holdUp, systemError } from '../support/failing-files.ts'
+import { createFailingFiles, holdUp, systemError } from '../support/failing-files.ts'
 import { draft, names, openStore, someone } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -26,18 +25,18 @@ const drafts = (prefix: string, count = MANY) =>
   Array.from({ length: count }, (_, i) => draft(`${prefix}${i}`))
 const namesOf = (records: readonly { readonly name: string }[]) => records.map(({ name }) => name)
 
-/** A store in which any import of two records or more is large. */
-async function openSmall(t: TestContext, ...stored: string[]) {
+async function openWith(t: TestContext, ...stored: string[]) {
   const folder = await temporaryFolder(t)
   const files = createFailingFiles()
-  const opened = await openStore(t, folder, { files, updatesAtOnceMax: 1 })
+  const opened = await openStore(t, folder, { files })
   for (const name of stored) await opened.store.add(someone, draft(name))
   return { ...opened, folder, files }
 }
 
+/** Long work gives way after each step. */
 async function openFilled(t: TestContext) {
   const folder = await temporaryFolder(t)
-  const opened = await openStore(t, folder)
+  const opened = await openStore(t, folder, { scheduler: new Scheduler(0) })
   await opened.store.importAll(someone, drafts('old'), 'merge')
   for (const sort of ['name', '-port'] as const) await opened.store.order(sort)
   return { ...opened, folder }
@@ -101,37 +100,43 @@ describe('a large import', () => {
     assert.deepEqual(names(store), names(killed.store))
   })
 
-  it('lets the changes before it come first, and those behind it wait, in their order', async (t) => {
-    const { store } = await openSmall(t, 'a')
+  it('lets those behind it wait, in their order', async (t) => {
+    const { store, files } = await openWith(t, 'a')
+    const held = holdUp(files, 'write', dataFiles.journal)
     const order: string[] = []
     const note = async (what: string, promise: Promise<unknown>) => {
       await promise
       order.push(what)
     }
+    const importing = note(
+      'import',
+      store.importAll(someone, [draft('b'), draft('c'), draft('d')], 'replace'),
+    )
+    await held.begun
     const all = [
-      note('add', store.add(someone, draft('b'))),
-      note('import', store.importAll(someone, [draft('b', { port: 1 }), draft('c'), draft('d')], 'replace')),
-      note('second import', store.importAll(someone, [draft('e'), draft('f')], 'merge')),
       note('remove', store.remove(someone, 'd')),
       note('taken', store.add(someone, draft('c'))),
       note('modify', store.modify(someone, 'c', { name: 'g' })),
+      note('second import', store.importAll(someone, [draft('e'), draft('f')], 'merge')),
     ]
-    const outcomes = await Promise.allSettled(all)
-    assert.deepEqual(order.slice(0, 3), ['add', 'import', 'second import'])
-    assert.ok(outcomes[4]?.status === 'rejected' && outcomes[4].reason instanceof NameTakenError)
+    held.release()
+    const [, taken] = await Promise.allSettled(all)
+    await importing
+    assert.deepEqual(order, ['import', 'remove', 'modify', 'second import'])
+    assert.ok(taken?.status === 'rejected' && taken.reason instanceof NameTakenError)
     assert.deepEqual(
-      store.list(0, 9).map(({ id, name, port }) => [id, name, port]),
+      store.list(0, 9).map(({ id, name }) => [id, name]),
       [
-        [2, 'b', 1],
-        [3, 'g', 22],
-        [5, 'e', 22],
-        [6, 'f', 22],
+        [2, 'b'],
+        [3, 'g'],
+        [5, 'e'],
+        [6, 'f'],
       ],
     )
   })
 
   it('is planned as soon as a change before it has been refused', async (t) => {
-    const { store, files } = await openSmall(t, 'a')
+    const { store, files } = await openWith(t, 'a')
     const held = holdUp(files, 'write', dataFiles.journal)
     const adding = store.add(someone, draft('b'))
     await held.begun
@@ -143,7 +148,7 @@ describe('a large import', () => {
   })
 
   it('is refused if the records are not those that are expected once the changes before it are made', async (t) => {
-    const { store, files } = await openSmall(t, 'a')
+    const { store, files } = await openWith(t, 'a')
     const two = [draft('b'), draft('c')]
     const held = holdUp(files, 'write', dataFiles.journal)
     const adding = store.add(someone, draft('d'))
@@ -156,16 +161,18 @@ describe('a large import', () => {
     const asked: string[] = []
     const before = store.tag
     const { tag } = await store.importAll(someone, two, 'replace', (found) => asked.push(found) > 0)
-    assert.deepEqual([asked, tag, store.revision], [[before], listTag(store.id, 6), 6])
+    assert.deepEqual([asked, tag, store.revision], [[before, before], listTag(store.id, 6), 6])
     const next = store.importAll(someone, [draft('e')], 'merge', (found) => found === tag)
     assert.equal((await next).tag, listTag(store.id, 7))
   })
 
   it('changes nothing when the disk is full, and the changes behind it go on', async (t) => {
-    const { store, files, folder, close } = await openSmall(t, 'a')
-    failOn(files, 'write', dataFiles.journal, 'ENOSPC')
+    const { store, files, folder, close } = await openWith(t, 'a')
+    const held = holdUp(files, 'write', dataFiles.journal)
     const importing = store.importAll(someone, [draft('b'), draft('c')], 'replace')
+    await held.begun
     const adding = store.add(someone, draft('b'))
+    held.fail(systemError('ENOSPC'))
     await assert.rejects(importing, StorageFullError)
     await adding
     assert.deepEqual(names(store), ['a', 'b'])
@@ -174,7 +181,7 @@ describe('a large import', () => {
   })
 
   it('is refused when the disk fails, and while it has failed', async (t) => {
-    const { store, files } = await openSmall(t, 'a')
+    const { store, files } = await openWith(t, 'a')
     files.before = (operation) => {
       if (operation === 'datasync' || operation === 'sync') throw systemError('EIO')
     }
@@ -189,7 +196,7 @@ describe('a large import', () => {
   })
 
   it('that changes nothing writes nothing, and one that changes little is a change like others', async (t) => {
-    const { store, files } = await openSmall(t, 'a', 'b', 'c')
+    const { store, files } = await openWith(t, 'a', 'b', 'c')
     files.calls.length = 0
     const same = [draft('a'), draft('b'), draft('c')]
     assert.equal((await store.importAll(someone, same, 'replace')).unchanged, 3)
@@ -198,18 +205,8 @@ describe('a large import', () => {
     assert.equal(store.find('a')?.port, 1)
   })
 
-  it('is completed by the close of the store, with the changes behind it', async (t) => {
-    const { store, folder, close } = await openSmall(t, 'a')
-    const importing = store.importAll(someone, [draft('b'), draft('c')], 'replace')
-    const adding = store.add(someone, draft('d'))
-    await close()
-    await Promise.all([importing, adding])
-    await assert.rejects(store.add(someone, draft('e')), StorageUnavailableError)
-    assert.deepEqual(names((await openStore(t, folder)).store), ['b', 'c', 'd'])
-  })
-
-  it('is completed by the close of the store, which refuses changes that come later', async (t) => {
-    const { store, files, folder, close } = await openSmall(t, 'a')
+  it('is completed by the close of the store, with the changes behind it, and none that come later', async (t) => {
+    const { store, files, folder, close } = await openWith(t, 'a')
     const held = holdUp(files, 'write', dataFiles.journal)
     const importing = store.importAll(someone, [draft('b'), draft('c')], 'replace')
     await held.begun
@@ -229,10 +226,13 @@ describe('a large import', () => {
   })
 
   it('lets no more changes wait than may wait for the disk', async (t) => {
-    const { store } = await openSmall(t)
+    const { store, files } = await openWith(t)
+    const held = holdUp(files, 'write', dataFiles.journal)
     const importing = store.importAll(someone, [draft('b'), draft('c')], 'replace')
+    await held.begun
     const adding = drafts('n', WAITING_CHANGES_MAX + 1).map((one) => store.add(someone, one))
     await assert.rejects(adding.at(-1) ?? assert.fail(), OverloadedError)
+    held.release()
     await Promise.all([importing, ...adding.slice(0, -1)])
     assert.equal(store.count, 2 + WAITING_CHANGES_MAX)
   })
@@ -241,7 +241,7 @@ describe('a large import', () => {
 describe('a change that waits for a large import', () => {
   /** A large import under way, and somebody who asks for a change meanwhile. */
   async function setUp(t: TestContext) {
-    const { store, files } = await openSmall(t, 'a')
+    const { store, files } = await openWith(t, 'a')
     const held = holdUp(files, 'write', dataFiles.journal)
     const importing = store.importAll(someone, [draft('b'), draft('c')], 'replace')
     await held.begun
@@ -255,12 +255,13 @@ describe('a change that waits for a large import', () => {
     const left = clients.map(({ one, client }) => store.add(someone, one, { signal: client.signal }))
     const gone = new Error('gone')
     for (const each of [client, ...clients.map(({ client }) => client)]) each.abort(gone)
+    // All places are taken until somebody needs one.
+    const added = store.add(someone, draft('d'))
     for (const each of await Promise.allSettled(left))
       assert.deepEqual(each, { status: 'rejected', reason: gone })
-    await assert.rejects(store.remove(someone, 'b', undefined, asker), gone)
-    const added = store.add(someone, draft('d'))
+    const removed = assert.rejects(store.remove(someone, 'b', undefined, asker), gone)
     held.release()
-    await Promise.all([importing, added])
+    await Promise.all([importing, added, removed])
     assert.deepEqual(names(store), ['b', 'c', 'd'])
   })
 
@@ -278,48 +279,16 @@ describe('a change that waits for a large import', () => {
       store.importAll(someone, [draft('e'), draft('f')], 'merge', undefined, asked[2]),
       store.importAll(someone, [draft('g'), draft('h')], 'merge', undefined, asked[0]),
     ]
+    const settled = Promise.allSettled(changes)
     held.release()
     await importing
-    const outcomes = await Promise.allSettled(changes)
+    const outcomes = await settled
     assert.deepEqual(
       outcomes.map(({ status }) => status),
       ['rejected', 'rejected', 'fulfilled', 'rejected'],
     )
     assert.deepEqual(names(store), ['b', 'c', 'e', 'f'])
     assert.equal(store.find('b')?.port, 22)
-  })
-
-  it('passes in a slice of its own, before those that come later', async () => {
-    const slices: LongWork<unknown>[] = []
-    const gate = new LargeImportGate({
-      run: (_, work) => {
-        slices.push(work)
-        return Promise.withResolvers<never>().promise
-      },
-    })
-    const passed: string[] = []
-    const pass = async (name: string) => {
-      await gate.pass()
-      passed.push(name)
-    }
-    const open = gate.hold()
-    void pass('a')
-    void pass('b')
-    open()
-    const [work = assert.fail()] = slices
-    work.next()
-    await nextTurn()
-    assert.deepEqual(passed, ['a'])
-    assert.ok(gate.isClosed)
-    void pass('c')
-    for (const name of ['b', 'c']) {
-      work.next()
-      await nextTurn()
-      assert.equal(passed.at(-1), name)
-    }
-    work.next()
-    await gate.end()
-    assert.equal(gate.isClosed, false)
   })
 })
 

@@ -2,7 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { describe, it, type TestContext } from 'node:test'
-import { FolderInUseError, OverloadedError } from '../../src/errors.ts'
+import { FolderInUseError, OverloadedError, StorageFullError } from '../../src/errors.ts'
 import { openDataFolder } from '../../src/files/data-folder.ts'
 import { WAITING_CHANGES_MAX } from '../../src/limits.ts'
 import type { ConfigurationStore } from '../../src/store/configuration-store.ts'
@@ -248,7 +248,7 @@ describe('a pending change', () => {
     }
   }
 
-  it('delays an answer that depends on it, which does not wait for later changes', async (t) => {
+  it('delays a refusal until the changes that were decided with it are durable', async (t) => {
     const { store, holdDisk } = await heldStore(t, ['a'])
     const first = holdDisk()
     const modified = store.modify(someone, 'a', { port: 1 })
@@ -260,9 +260,31 @@ describe('a pending change', () => {
     first.release()
     await modified
     await second.begun
-    await Promise.all([taken, unchanged])
+    assert.deepEqual(await Promise.all([isPending(taken), isPending(unchanged)]), [true, true])
     second.release()
-    await later
+    await Promise.all([taken, unchanged, later])
+  })
+
+  it('takes those with it that were decided with it, and none that come later, if the disk refuses it', async (t) => {
+    const { store, files, holdDisk } = await heldStore(t, ['a'])
+    const first = holdDisk()
+    const modified = store.modify(someone, 'a', { port: 1 })
+    await first.begun
+    const refused = Promise.allSettled([
+      store.modify(someone, 'a', { port: 2 }),
+      store.add(someone, draft('a')),
+      store.modify(someone, 'a', { port: 1 }),
+      store.remove(someone, 'unknown'),
+    ])
+    const second = holdUp(files, 'write')
+    first.release()
+    await modified
+    await second.begun
+    const later = store.modify(someone, 'a', { port: 3 }, ({ port }) => port === 1)
+    second.fail(systemError('ENOSPC'))
+    for (const outcome of await refused)
+      assert.ok(outcome.status === 'rejected' && outcome.reason instanceof StorageFullError)
+    assert.equal((await later).after.port, 3)
   })
 
   it('is considered by the next change even after an earlier change of the same name is durable', async (t) => {

@@ -4,13 +4,14 @@ import { describe, it } from 'node:test'
 import { changesBetween } from '../../src/audit/audit-line.ts'
 import { exportFormats } from '../../src/exchange/export-formats.ts'
 import { ImportReader } from '../../src/exchange/import-reader.ts'
-import { ChangeReader, encodeChanges } from '../../src/store/change.ts'
+import { ChangeReader } from '../../src/store/change.ts'
 import {
   Configuration,
   type NewConfiguration,
   parseConfigurationPatch,
 } from '../../src/store/configuration.ts'
 import { type FieldName, fieldNames, recordFields } from '../../src/store/fields.ts'
+import { encoded } from '../support/store.ts'
 
 /** Two different valid values of each field. A field without an entry does not compile. */
 const samples: Record<FieldName, readonly [string | number, string | number]> = {
@@ -34,7 +35,7 @@ describe('the table of fields', () => {
   })
 
   it('has no field that a journal loses', () => {
-    const stored = JSON.parse(encodeChanges([{ add: record }]))[0]
+    const stored = JSON.parse(encoded([{ add: record }]))[0]
     const read = new ChangeReader().read(stored)
     assert.ok('add' in read)
     assert.deepEqual(JSON.parse(read.add.json), stored.add)

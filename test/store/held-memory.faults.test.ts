@@ -5,7 +5,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { ImportReader } from '../../src/exchange/import-reader.ts'
 import { runAtOnce } from '../../src/scheduler.ts'
-import { encodeChangesInSlices } from '../../src/store/change.ts'
+import { encodeChanges } from '../../src/store/change.ts'
 import { Configuration, type NewConfiguration } from '../../src/store/configuration.ts'
 import { ConfigurationIndex } from '../../src/store/configuration-index.ts'
 import { importRowMemory, planImport, signedChangesOf } from '../../src/store/import-plan.ts'
@@ -112,7 +112,7 @@ function planOf(body: Buffer): Made {
   const { drafts } = reader.end()
   const plan = planImport(drafts, 'merge', { records: [], find: () => undefined, lastId: 0 })
   const changes = runAtOnce(signedChangesOf(plan, someone, {}))
-  const pieces = runAtOnce(encodeChangesInSlices(changes))
+  const pieces = runAtOnce(encodeChanges(changes))
   const replaced = runAtOnce(index.applyTogether(changes, 1))
   assert.deepEqual([index.count, drafts.length, plan.added.length, replaced.length], [ROWS, ROWS, ROWS, ROWS])
   const counted = drafts.reduce((sum, draft) => sum + importRowMemory(draft), 0)

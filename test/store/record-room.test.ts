@@ -42,14 +42,13 @@ describe('the memory for an import', () => {
 
 describe('a store whose records take all the memory that they may', () => {
   /** Two records, `a` and `b`, fill it. */
-  async function fullStore(t: Parameters<typeof temporaryFolder>[0], updatesAtOnceMax?: number) {
+  async function fullStore(t: Parameters<typeof temporaryFolder>[0]) {
     const folder = await temporaryFolder(t)
     const first = await openStore(t, folder)
     for (const name of ['a', 'b']) await first.store.add(someone, draft(name))
     const recordBytesMax = recordMemory(first.store)
     await first.close()
-    const options = updatesAtOnceMax === undefined ? {} : { updatesAtOnceMax }
-    const { store } = await openStore(t, folder, { recordBytesMax, ...options })
+    const { store } = await openStore(t, folder, { recordBytesMax })
     return store
   }
 
@@ -114,20 +113,16 @@ describe('a store whose records take all the memory that they may', () => {
     )
   })
 
-  for (const [size, updatesAtOnceMax] of [
-    ['a small import', undefined],
-    ['a large import', 0],
-  ] as const)
-    it(`judges ${size} as a whole, tried and done`, async (t) => {
-      const store = await fullStore(t, updatesAtOnceMax)
-      const grown = [draft('a'), draft('c')]
-      await refuses(store, () => store.importAll(someone, grown, 'merge'))
-      await refuses(store, () => store.planImport(grown, 'merge'))
-      await refuses(store, () => store.importAll(someone, [draft('a', { labels })], 'merge'))
-      await store.importAll(someone, [draft('a', { username: 'web' })], 'merge')
-      // One goes for the one that comes.
-      await store.planImport(grown, 'replace')
-      await store.importAll(someone, grown, 'replace')
-      assert.deepEqual(names(store), ['a', 'c'])
-    })
+  it('judges an import as a whole, tried and done', async (t) => {
+    const store = await fullStore(t)
+    const grown = [draft('a'), draft('c')]
+    await refuses(store, () => store.importAll(someone, grown, 'merge'))
+    await refuses(store, () => store.planImport(grown, 'merge'))
+    await refuses(store, () => store.importAll(someone, [draft('a', { labels })], 'merge'))
+    await store.importAll(someone, [draft('a', { username: 'web' })], 'merge')
+    // One goes for the one that comes.
+    await store.planImport(grown, 'replace')
+    await store.importAll(someone, grown, 'replace')
+    assert.deepEqual(names(store), ['a', 'c'])
+  })
 })

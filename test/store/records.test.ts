@@ -4,7 +4,11 @@ import { describe, it } from 'node:test'
 import { Scheduler } from '../../src/scheduler.ts'
 import type { Change } from '../../src/store/change.ts'
 import { Configuration } from '../../src/store/configuration.ts'
-import { ConfigurationIndex, SORTED_AT_ONCE_RECORDS_MAX } from '../../src/store/configuration-index.ts'
+import {
+  ConfigurationIndex,
+  SORTED_AT_ONCE_RECORDS_MAX,
+  UPDATES_AT_ONCE_MAX,
+} from '../../src/store/configuration-index.ts'
 import { Records } from '../../src/store/records.ts'
 import { draft } from '../support/store.ts'
 
@@ -30,10 +34,10 @@ function heardRecords() {
 }
 
 describe('the records', () => {
-  it('have a change, and keep it as recent, when their listeners hear of it', () => {
+  it('have a change, and keep it as recent, when their listeners hear of it', async () => {
     const { records, heard } = heardRecords()
-    for (const [i, change] of added('a', 'b').entries()) records.apply(change, i + 1)
-    records.apply({ remove: 'a' }, 3)
+    await records.apply(added('a', 'b'), 1)
+    await records.apply([{ remove: 'a' }], 3)
     assert.deepEqual(heard, [
       [1, 1, undefined],
       [2, 2, undefined],
@@ -44,11 +48,12 @@ describe('the records', () => {
 
   it('have all changes of a large import before a listener hears of the first', async () => {
     const { records, heard } = heardRecords()
-    await records.applyTogether(added('a', 'b'), 1)
-    assert.deepEqual(heard, [
-      [1, 2, undefined],
-      [2, 2, undefined],
-    ])
+    const names = Array.from({ length: UPDATES_AT_ONCE_MAX + 1 }, (_, i) => `n${i}`)
+    await records.applyTogether(added(...names), 1)
+    assert.deepEqual(
+      heard,
+      names.map((_, i) => [i + 1, names.length, undefined]),
+    )
   })
 
   it('have all changes of one revision before a listener hears of the first, and may reach one without a change', () => {
@@ -62,19 +67,9 @@ describe('the records', () => {
     assert.deepEqual([records.index.revision, records.recent.revision], [9, 9])
   })
 
-  it('notify those who listen to refusals, and only them, when the pending changes are refused', () => {
+  it('forget the recent changes when others are in their place', async () => {
     const { records, heard } = heardRecords()
-    let refusals = 0
-    records.onRefused(() => {
-      refusals += 1
-    })
-    records.refuse()
-    assert.deepEqual([refusals, heard], [1, []])
-  })
-
-  it('forget the recent changes when others are in their place', () => {
-    const { records, heard } = heardRecords()
-    records.apply({ add: record(1, 'a') }, 1)
+    await records.apply([{ add: record(1, 'a') }], 1)
     const next = indexOf(5)
     let shown: ConfigurationIndex | undefined
     records.onReplaced(() => {

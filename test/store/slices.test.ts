@@ -1,8 +1,8 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import { runAtOnce } from '../../src/scheduler.ts'
-import { SLICE_MS, SLICE_STEPS, Slice, sortInSlices } from '../../src/store/slices.ts'
+import { sortInSlices } from '../../src/store/slices.ts'
 import { createRandom } from '../support/random.ts'
 
 interface Item {
@@ -11,35 +11,6 @@ interface Item {
 }
 
 const byKey = (a: Item, b: Item) => a.key - b.key
-
-describe('a slice', () => {
-  /** How many calls of so many milliseconds each there are in each slice. */
-  const callsOf = (t: TestContext, slice: Slice, ms: number, slices: number) => {
-    let now = 0
-    t.mock.method(performance, 'now', () => now)
-    return Array.from({ length: slices }, () => {
-      // Others take their time in between.
-      now += 100 * SLICE_MS
-      for (let calls = 1; ; calls++) {
-        if (slice.isOverAfter(1)) return calls
-        now += ms
-      }
-    })
-  }
-
-  it('is over after so many steps', (t) => {
-    assert.deepEqual(callsOf(t, new Slice(), 0, 2), [SLICE_STEPS, SLICE_STEPS])
-    assert.deepEqual(callsOf(t, new Slice(3), 0, 2), [3, 3])
-  })
-
-  it('is over when its time is, looked at now and then', (t) => {
-    const [first = 0, second = 0] = callsOf(t, new Slice(), SLICE_MS / 40, 2)
-    assert.ok(first > 40 && first <= 56, `${first}`)
-    assert.equal(second, first)
-    const [slow = 0] = callsOf(t, new Slice(), 10 * SLICE_MS, 1)
-    assert.ok(slow <= 16, `${slow}`)
-  })
-})
 
 describe('sorting in steps', () => {
   /** Sorted at once, before they are merged. */

@@ -1,11 +1,11 @@
+import { FRAME_CHANGES_MAX } from '../../src/limits.ts'
 import type { Scheduler } from '../../src/scheduler.ts'
-import type { Change } from '../../src/store/change.ts'
-import type { ChangeLog } from '../../src/store/change-log.ts'
+import type { ChangeLog, Commit, Committed } from '../../src/store/change-log.ts'
 import { Configuration, type NewConfiguration } from '../../src/store/configuration.ts'
 import { ConfigurationIndex } from '../../src/store/configuration-index.ts'
 import { ConfigurationStore } from '../../src/store/configuration-store.ts'
-import { OwnChanges } from '../../src/store/own-changes.ts'
 import { Records } from '../../src/store/records.ts'
+import { Writer } from '../../src/store/writer.ts'
 
 /**
  * A store in memory alone, for tests of reading: nothing is kept, and each change is durable at once.
@@ -24,30 +24,32 @@ export function loadStore(
   index.load(loaded, jsonBytes, loaded.length, loaded.at(-1)?.id ?? 0)
   const records = new Records(index, scheduler)
   const log = new MemoryChangeLog(records)
-  return new ConfigurationStore(records, log, new OwnChanges(records, log, scheduler, 1_000))
+  return new ConfigurationStore(records, log, new Writer(records, log, scheduler))
 }
 
 class MemoryChangeLog implements ChangeLog {
   readonly store = 'loaded0-0000'
   readonly isWritable = true
   readonly metrics = []
+  readonly namesMax = FRAME_CHANGES_MAX
+  readonly allowsSequences = true
   readonly #records: Records
 
   constructor(records: Records) {
     this.#records = records
   }
 
-  async append(change: Change) {
-    this.#records.apply(change, this.#records.index.revision + 1)
+  checkWritable(): void {}
+
+  prepare(): undefined {}
+
+  async commit({ changes, isBulk }: Commit): Promise<Committed> {
+    const first = this.#records.index.revision + 1
+    await (isBulk ? this.#records.applyTogether(changes, first) : this.#records.apply(changes, first))
+    return { changes, revision: this.#records.index.revision }
   }
 
-  async appendTogether(changes: readonly Change[]) {
-    for (const change of changes) await this.append(change)
-  }
-
-  async appendInSlices() {
-    throw new Error('A loaded store takes no large import')
-  }
+  catchUp(): undefined {}
 
   async close() {}
 }

@@ -1,8 +1,10 @@
 import { type AuditTrail, openAuditTrail } from '../../src/audit/audit-trail.ts'
 import { openDataFolder } from '../../src/files/data-folder.ts'
 import type { FileSystem } from '../../src/files/file-system.ts'
+import { runAtOnce, type Scheduler } from '../../src/scheduler.ts'
 import { openConfigurationStore } from '../../src/storage/file/file-storage.ts'
 import type { Actor } from '../../src/store/authorship.ts'
+import { type Change, encodeChanges } from '../../src/store/change.ts'
 import type { NewConfiguration } from '../../src/store/configuration.ts'
 import type { ConfigurationStore } from '../../src/store/configuration-store.ts'
 import { listTag } from '../../src/store/list-tag.ts'
@@ -27,15 +29,15 @@ export async function openStore(
     mustExist = false,
     hasTrail = false,
     snapshotBytesMin,
-    updatesAtOnceMax,
     recordBytesMax,
+    scheduler,
   }: {
     files?: FileSystem
     mustExist?: boolean
     hasTrail?: boolean
     snapshotBytesMin?: number | undefined
-    updatesAtOnceMax?: number
     recordBytesMax?: number
+    scheduler?: Scheduler
   } = {},
 ): Promise<OpenStore> {
   const folder = await openDataFolder(path)
@@ -49,8 +51,8 @@ export async function openStore(
       log,
       trail,
       ...(snapshotBytesMin === undefined ? {} : { snapshotBytesMin }),
-      ...(updatesAtOnceMax === undefined ? {} : { updatesAtOnceMax }),
       ...(recordBytesMax === undefined ? {} : { recordBytesMax }),
+      ...(scheduler === undefined ? {} : { scheduler }),
     })
     await trail?.begin(listTag(store.id, store.revision), {})
     const close = async () => {
@@ -89,4 +91,9 @@ export const someone: Actor = {
   address: '127.0.0.1',
   requestId: 'a-request',
   principal: { kind: 'user', name: 'someone' },
+}
+
+/** As a frame of the journal has them. */
+export function encoded(changes: readonly Change[]): string {
+  return Buffer.concat(runAtOnce(encodeChanges(changes))).toString()
 }

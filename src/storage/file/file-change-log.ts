@@ -1,13 +1,14 @@
+import { isNoRoom, OvertakenError, StorageUnavailableError, systemCode } from '../../errors.ts'
 import { removeIfPresent } from '../../files/atomic-file.ts'
 import { type DataPaths, dataFiles } from '../../files/data-folder.ts'
-import { Journal } from '../../journal/journal.ts'
+import { full, Journal, unavailable } from '../../journal/journal.ts'
 import type { JournalPosition } from '../../journal/journal-file.ts'
-import type { JournalOwner } from '../../journal/journal-owner.ts'
+import { FRAME_CHANGES_MAX } from '../../limits.ts'
 import type { Log } from '../../log.ts'
 import { counter, type Family, gauge } from '../../metrics/family.ts'
 import type { Scheduler } from '../../scheduler.ts'
-import { CHANGE_VERSION, type Change, encodeChanges, encodeChangesInSlices } from '../../store/change.ts'
-import type { ChangeLog, CheckChange } from '../../store/change-log.ts'
+import { CHANGE_VERSION, encodeChanges } from '../../store/change.ts'
+import type { ChangeLog, Commit, Committed } from '../../store/change-log.ts'
 import type { Records } from '../../store/records.ts'
 import { CHANGES } from '../../store/slices.ts'
 import type { ChangeTrail } from '../change-trail.ts'
@@ -28,21 +29,26 @@ export interface FileLogParts {
   readonly snapshotBytesMin: number
   /** Lists every change durably before a snapshot has it: the journal may go then. */
   readonly trail: ChangeTrail | undefined
-  /** As in `JournalOwner`. */
-  readonly beforeFrame: () => Promise<void> | undefined
+  /** Reads who may do what, if that has changed; undefined if it has not. */
+  readonly catchUpCredentials: () => Promise<void> | undefined
 }
+
+/** How often credentials are read again before a decision: they may change again meanwhile, but not for ever. */
+const READINGS_MAX = 3
 
 /** Keeps changes in a journal, and writes a snapshot when the journal has outgrown the last snapshot. */
 export class FileChangeLog implements ChangeLog {
   readonly #records: Records
   readonly #parts: FileLogParts
-  readonly #journal: Journal<Change>
+  readonly #journal: Journal
   readonly #snapshots: SnapshotActivity = { written: 0, failed: 0, last: undefined }
   #hasOldJournal: boolean
   #snapshotDueBytes: number
   #compaction: Promise<void> | undefined
   readonly store: string
   readonly metrics: readonly Family[]
+  readonly namesMax = FRAME_CHANGES_MAX
+  readonly allowsSequences = true
 
   /** @param records Those that were recovered; each change is applied to them once it is durable. */
   constructor(records: Records, recovered: Recovered, parts: FileLogParts) {
@@ -55,7 +61,7 @@ export class FileChangeLog implements ChangeLog {
     // An old journal means that the last snapshot was not completed.
     this.#snapshotDueBytes = this.#hasOldJournal ? 0 : Math.max(snapshotBytesMin, snapshot?.size ?? 0)
     const path = folder.file(dataFiles.journal)
-    this.#journal = new Journal(path, store, position, this.#owner(), log, folder.files)
+    this.#journal = new Journal(path, store, position, () => this.#recover(), log, folder.files)
     this.metrics = fileMetrics(this.#journal, this.#snapshots)
     this.#compactIfDue()
   }
@@ -64,41 +70,44 @@ export class FileChangeLog implements ChangeLog {
     return this.#journal.isWritable
   }
 
-  append(change: Change, check?: CheckChange): Promise<void> {
-    return this.#journal.append(change, check)
+  checkWritable(verb: string): void {
+    if (this.isWritable) return
+    throw new StorageUnavailableError(`Cannot ${verb}: the disk failed, and it is not yet sure again`)
   }
 
-  appendTogether(changes: readonly Change[], check?: CheckChange): Promise<void> {
-    return this.#journal.appendTogether(changes, check)
+  prepare(): Promise<void> | undefined {
+    const waiting = this.#journal.writing ?? this.#parts.catchUpCredentials()
+    return waiting && this.#prepare(waiting)
   }
 
-  async appendInSlices(changes: readonly Change[], check?: CheckChange): Promise<void> {
-    const json = await this.#parts.scheduler.run(CHANGES, encodeChangesInSlices(changes))
-    const apply = async (firstRevision: number) => {
-      await this.#records.applyTogether(changes, firstRevision)
+  async commit({ changes, isBulk, check }: Commit): Promise<Committed> {
+    if (this.#journal.version !== CHANGE_VERSION) {
+      await this.#renew()
+      throw new OvertakenError()
+    }
+    const records = this.#records
+    const json = await this.#parts.scheduler.runNow(CHANGES, encodeChanges(changes))
+    const apply = async (revision: number) => {
+      await (isBulk ? records.applyTogether(changes, revision) : records.apply(changes, revision))
       this.#compactIfDue()
     }
-    return this.#journal.appendLarge({ count: changes.length, json, apply }, check)
+    await this.#journal.append({ json, count: changes.length, check, apply })
+    return { changes, revision: records.index.revision }
   }
+
+  catchUp(): undefined {}
 
   async close(): Promise<void> {
     await this.#journal.close()
     await this.#compaction
   }
 
-  #owner(): JournalOwner<Change> {
-    const records = this.#records
-    return {
-      version: CHANGE_VERSION,
-      beforeFrame: this.#parts.beforeFrame,
-      encode: encodeChanges,
-      apply: (change, revision) => {
-        records.apply(change, revision)
-        this.#compactIfDue()
-      },
-      renew: (begin) => this.#renew(begin),
-      refuse: () => records.refuse(),
-      recover: () => this.#recover(),
+  async #prepare(first: Promise<void>) {
+    let readings = 0
+    for (let waiting: Promise<void> | undefined = first; waiting !== undefined; ) {
+      await waiting
+      waiting = this.#journal.writing
+      if (waiting === undefined && ++readings < READINGS_MAX) waiting = this.#parts.catchUpCredentials()
     }
   }
 
@@ -118,18 +127,26 @@ export class FileChangeLog implements ChangeLog {
   /** Starts a new journal, writes a snapshot, and only then removes the old journal. */
   async #compact() {
     if (!this.#hasOldJournal) {
-      await this.#journal.restart(() => [], this.#parts.folder.file(dataFiles.journalOld))
+      await this.#journal.restart(CHANGE_VERSION, undefined, this.#parts.folder.file(dataFiles.journalOld))
       this.#hasOldJournal = true
     }
     await this.#writeRecords()
     await this.#dropOldJournal()
   }
 
-  /** An older connbook made the journal. It is kept until a snapshot has its changes, as in a compaction. */
-  async #renew(begin: (keepAs: string) => Promise<void>) {
+  /**
+   * An older connbook made the journal. It is kept until a snapshot has its changes, as in a compaction.
+   *
+   * @throws {StorageFullError} {StorageUnavailableError}
+   */
+  async #renew() {
     await this.#compaction
-    if (this.#hasOldJournal) await this.#compact()
-    await begin(this.#parts.folder.file(dataFiles.journalOld))
+    try {
+      if (this.#hasOldJournal) await this.#compact()
+      await this.#journal.restart(CHANGE_VERSION, undefined, this.#parts.folder.file(dataFiles.journalOld))
+    } catch (error) {
+      throw isNoRoom(systemCode(error)) ? full(error) : unavailable(error)
+    }
     this.#hasOldJournal = true
     this.#snapshotDueBytes = 0
   }
@@ -141,7 +158,7 @@ export class FileChangeLog implements ChangeLog {
       this.#snapshots.failed += 1
       throw error
     })
-    await this.#journal.restart(() => [])
+    await this.#journal.restart(CHANGE_VERSION)
     await this.#dropOldJournal()
   }
 
@@ -175,7 +192,7 @@ export interface SnapshotActivity {
   last: { readonly atMs: number; readonly seconds: number } | undefined
 }
 
-export function fileMetrics(journal: Journal<Change>, snapshots: Readonly<SnapshotActivity>): Family[] {
+export function fileMetrics(journal: Journal, snapshots: Readonly<SnapshotActivity>): Family[] {
   const { activity } = journal
   return [
     gauge(

@@ -10,17 +10,15 @@ import { CHANGE_VERSION } from '../../store/change.ts'
 import type { Configuration } from '../../store/configuration.ts'
 import type { ConfigurationIndex } from '../../store/configuration-index.ts'
 import { ConfigurationStore } from '../../store/configuration-store.ts'
-import { OwnChanges } from '../../store/own-changes.ts'
 import { RecentChanges } from '../../store/recent-changes.ts'
 import { Records } from '../../store/records.ts'
+import { Writer } from '../../store/writer.ts'
 import type { ChangeTrail } from '../change-trail.ts'
 import type { StateHeader } from '../record-document.ts'
 import { FileChangeLog } from './file-change-log.ts'
 import { writeSnapshot } from './snapshot.ts'
 import { type DurableChange, openStoreFiles, readStoreFiles } from './store-files.ts'
 
-/** Updates at once: each change makes one by name and id, and one of each order in use. A larger import is applied in slices. */
-export const UPDATES_AT_ONCE_MAX = 1_000
 /** A smaller journal is not worth a snapshot. */
 export const SNAPSHOT_JOURNAL_BYTES_MIN = 4 * 1024 * 1024
 
@@ -59,9 +57,8 @@ export async function createStore(folder: DataPaths, first: FirstRecords): Promi
  * @param trail Gets the changes that it does not list yet, and those to come; none are listed if absent.
  * @param snapshotBytesMin A smaller journal gets no snapshot.
  * @param scheduler Shares the event loop between this store and other long work.
- * @param updatesAtOnceMax As in `OwnChanges`.
  * @param recordBytesMax Memory for records.
- * @param beforeFrame As in `JournalOwner`.
+ * @param catchUpCredentials As in `FileLogParts`.
  * @throws {DamagedFileError} for anything but a torn tail. Also if the trail lists a change that is missing.
  */
 export async function openConfigurationStore(
@@ -72,18 +69,16 @@ export async function openConfigurationStore(
     trail,
     snapshotBytesMin = SNAPSHOT_JOURNAL_BYTES_MIN,
     scheduler = new Scheduler(),
-    updatesAtOnceMax = UPDATES_AT_ONCE_MAX,
     recordBytesMax = recordMemoryMax(),
-    beforeFrame = () => undefined,
+    catchUpCredentials = () => undefined,
   }: {
     mustExist: boolean
     log: Log
     trail?: ChangeTrail | undefined
     snapshotBytesMin?: number
     scheduler?: Scheduler
-    updatesAtOnceMax?: number
     recordBytesMax?: number
-    beforeFrame?: () => Promise<void> | undefined
+    catchUpCredentials?: () => Promise<void> | undefined
   },
 ): Promise<ConfigurationStore> {
   const listed = await trail?.listed()
@@ -106,11 +101,14 @@ export async function openConfigurationStore(
     const changeLog = new FileChangeLog(
       records,
       { ...state, store, position },
-      { folder, log, scheduler, snapshotBytesMin, trail, beforeFrame },
+      { folder, log, scheduler, snapshotBytesMin, trail, catchUpCredentials },
     )
-    const changes = new OwnChanges(records, changeLog, scheduler, updatesAtOnceMax, recordBytesMax)
     records.onDurable((change, revision, before) => trail?.list(store, change, revision, before))
-    return new ConfigurationStore(records, changeLog, changes)
+    return new ConfigurationStore(
+      records,
+      changeLog,
+      new Writer(records, changeLog, scheduler, recordBytesMax),
+    )
   } catch (error) {
     await opened.close()
     throw error

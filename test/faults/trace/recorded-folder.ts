@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { encodeJournalStart } from '../../../src/journal/journal-file.ts'
 import { SNAPSHOT_JOURNAL_BYTES_MIN } from '../../../src/storage/file/file-storage.ts'
-import { CHANGE_VERSION, encodeChanges } from '../../../src/store/change.ts'
+import { CHANGE_VERSION } from '../../../src/store/change.ts'
 import { Configuration } from '../../../src/store/configuration.ts'
 import type { ShownRecord } from '../../support/http-client.ts'
 import { makeInitialFolder } from '../../support/started-folder.ts'
-import { draft } from '../../support/store.ts'
+import { draft, encoded } from '../../support/store.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /** How many bytes the journal is short of the size that starts a snapshot. */
@@ -54,7 +54,7 @@ function longChanges(bytes: number): { add: Configuration }[] {
   for (let left = bytes; ; ) {
     const i = changes.length
     const change = { add: new Configuration(i + 1, draft(`${i} ${long}`, { username: long })) }
-    left -= Buffer.byteLength(encodeChanges([change])) - '[]'.length + ','.length
+    left -= Buffer.byteLength(encoded([change])) - '[]'.length + ','.length
     if (left < 0) return changes
     changes.push(change)
   }

@@ -11,7 +11,7 @@ import { createJournalFile, encodeJournalStart, openJournalFile } from '../../..
 import { fileMetrics, type SnapshotActivity } from '../../../src/storage/file/file-change-log.ts'
 import { SNAPSHOT_JOURNAL_BYTES_MIN } from '../../../src/storage/file/file-storage.ts'
 import { SNAPSHOT_SLICE_RECORDS } from '../../../src/storage/record-document.ts'
-import { CHANGE_VERSION, type Change, encodeChanges } from '../../../src/store/change.ts'
+import { CHANGE_VERSION, type Change } from '../../../src/store/change.ts'
 import { Configuration } from '../../../src/store/configuration.ts'
 import { until } from '../../support/eventually.ts'
 import {
@@ -22,7 +22,7 @@ import {
   systemError,
 } from '../../support/failing-files.ts'
 import { createMemoryLog } from '../../support/memory-log.ts'
-import { draft, names, openStore, someone, storedNames } from '../../support/store.ts'
+import { draft, encoded, names, openStore, someone, storedNames } from '../../support/store.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /** So many that a snapshot is written in two slices. */
@@ -181,21 +181,13 @@ describe('compaction', () => {
   })
 })
 
-async function openJournal(t: TestContext): Promise<Journal<Change>> {
+async function openJournal(t: TestContext): Promise<Journal> {
   const path = join(await temporaryFolder(t), 'journal.jsonl')
   await createJournalFile(path, { store: 's', after: 0, version: CHANGE_VERSION }, realFileSystem)
   const file = (await openJournalFile(path, realFileSystem, CHANGE_VERSION)) ?? assert.fail('it is missing')
   const log = createMemoryLog()
   const position = await file.cut(await file.read(() => {}), log)
-  const owner = {
-    version: position.version,
-    encode: encodeChanges,
-    apply: () => {},
-    renew: (begin: () => Promise<void>) => begin(),
-    refuse: () => {},
-    recover: async () => {},
-  }
-  const journal = new Journal<Change>(path, 's', position, owner, log, realFileSystem)
+  const journal = new Journal(path, 's', position, async () => {}, log, realFileSystem)
   t.after(() => journal.close())
   return journal
 }
@@ -211,8 +203,10 @@ describe('the figures of the files', () => {
     }
     const emptyBytes = journal.size
     assert.deepEqual([figure('bytes'), figure('changes_total')], [emptyBytes, 0])
-    await journal.append({ remove: 'a' })
-    await Promise.all(['b', 'c'].map((remove) => journal.append({ remove })))
+    const append = (...changes: Change[]) =>
+      journal.append({ json: [Buffer.from(encoded(changes))], count: changes.length, apply: () => {} })
+    await append({ remove: 'a' })
+    await append({ remove: 'b' }, { remove: 'c' })
     assert.equal(figure('bytes'), journal.size)
     assert.ok(journal.size > emptyBytes)
     assert.deepEqual([figure('changes_total'), figure('frames_total')], [3, 2])

@@ -1,0 +1,223 @@
+import '../support/node-version.ts'
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { OvertakenError, StorageFullError, StorageUnavailableError } from '../../src/errors.ts'
+import { Scheduler } from '../../src/scheduler.ts'
+import type { Asker } from '../../src/store/authorship.ts'
+import { namesOf } from '../../src/store/change.ts'
+import type { ChangeLog, Commit, Committed } from '../../src/store/change-log.ts'
+import { Configuration } from '../../src/store/configuration.ts'
+import { ConfigurationIndex } from '../../src/store/configuration-index.ts'
+import { ConfigurationStore } from '../../src/store/configuration-store.ts'
+import { filteredChange } from '../../src/store/filtered-change.ts'
+import { Records } from '../../src/store/records.ts'
+import { NameTakenError } from '../../src/store/refusals.ts'
+import { BULK_TRIES_MAX, OVERTAKEN_MS_MAX, Writer } from '../../src/store/writer.ts'
+import { draft, names, someone } from '../support/store.ts'
+
+/** Somebody else's log: what becomes of each commit is the test's choice. */
+class ScriptedLog implements ChangeLog {
+  readonly store = 'scripted-0'
+  readonly isWritable = true
+  readonly metrics = []
+  namesMax = 1_000
+  allowsSequences = true
+  /** The names of each commit. */
+  readonly commits: string[][] = []
+  catchUps = 0
+  /** Called in place of a commit until it returns undefined; what it throws is what comes of it. */
+  before: (commit: Commit) => void | Promise<void> = () => {}
+  /** Called while the log catches up. */
+  whileCatchingUp = () => {}
+  preparing: Promise<void> | undefined
+  readonly #records: Records
+
+  constructor(records: Records) {
+    this.#records = records
+  }
+
+  checkWritable() {}
+
+  prepare() {
+    return this.preparing
+  }
+
+  async commit(commit: Commit): Promise<Committed> {
+    const { changes, isBulk } = commit
+    this.commits.push(changes.flatMap(namesOf))
+    await this.before(commit)
+    const first = this.#records.index.revision + 1
+    await (isBulk ? this.#records.applyTogether(changes, first) : this.#records.apply(changes, first))
+    return { changes, revision: this.#records.index.revision }
+  }
+
+  async catchUp() {
+    this.catchUps += 1
+    this.whileCatchingUp()
+  }
+
+  async close() {}
+}
+
+function open() {
+  let nowMs = 0
+  const scheduler = new Scheduler()
+  const records = new Records(new ConfigurationIndex(), scheduler)
+  const log = new ScriptedLog(records)
+  const writer = new Writer(records, log, scheduler, undefined, () => nowMs)
+  const store = new ConfigurationStore(records, log, writer)
+  /** As a change by another process, which the log hears of. */
+  const addElsewhere = (name: string) =>
+    records.applyAt(records.index.revision + 1, [
+      { add: new Configuration(records.index.lastId + 1, draft(name)) },
+    ])
+  const pass = (ms: number) => {
+    nowMs += ms
+  }
+  return { store, log, addElsewhere, pass }
+}
+
+describe('changes of one commit', () => {
+  it('are all that wait when its turn comes', async () => {
+    const { store, log } = open()
+    await Promise.all(['a', 'b', 'c'].map((name) => store.add(someone, draft(name))))
+    assert.deepEqual(log.commits, [['a', 'b', 'c']])
+  })
+
+  it('are decided each for those before it', async () => {
+    const { store, log } = open()
+    const [, second, , fourth] = await Promise.allSettled([
+      store.add(someone, draft('a')),
+      store.add(someone, draft('a')),
+      store.modify(someone, 'a', { name: 'b' }),
+      store.add(someone, draft('a')),
+    ])
+    assert.ok(second.status === 'rejected' && second.reason instanceof NameTakenError)
+    assert.ok(fourth.status === 'fulfilled' && fourth.value.id === 2)
+    assert.deepEqual(log.commits, [['a', 'a', 'b', 'a']])
+  })
+
+  it('have no name twice, and no more names than the log allows', async () => {
+    const { store, log } = open()
+    log.allowsSequences = false
+    log.namesMax = 2
+    const changes = ['a', 'b', 'c'].map((name) => store.add(someone, draft(name)))
+    await Promise.all([...changes, store.modify(someone, 'c', { port: 1 }), store.remove(someone, 'a')])
+    assert.deepEqual(log.commits, [['a', 'b'], ['c'], ['c', 'a']])
+  })
+
+  it('are refused together, and nothing behind them', async () => {
+    const { store, log } = open()
+    log.before = () => {
+      log.before = () => {}
+      throw new StorageFullError('no room')
+    }
+    const refused = Promise.allSettled([
+      store.add(someone, draft('a')),
+      store.add(someone, draft('a')),
+      store.remove(someone, 'none'),
+    ])
+    await nextTurn()
+    const behind = store.add(someone, draft('b'))
+    for (const one of await refused)
+      assert.ok(one.status === 'rejected' && one.reason instanceof StorageFullError)
+    assert.equal((await behind).id > 1, true)
+    assert.deepEqual(names(store), ['b'])
+  })
+})
+
+describe('a right', () => {
+  const asker = () => {
+    const right = { isGranted: true }
+    const checkAgain = () => {
+      if (!right.isGranted) throw new Error('withdrawn')
+    }
+    return { right, asker: { signal: new AbortController().signal, checkAgain } satisfies Asker }
+  }
+
+  it('counts when the turn of a change comes, not when that arrived', async () => {
+    const { store, log } = open()
+    const { right, asker: caller } = asker()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    log.preparing = promise
+    const waiting = [
+      store.add(someone, draft('a'), caller),
+      store.importAll(someone, [draft('b')], 'merge', undefined, caller),
+    ].map((one) => assert.rejects(one, { message: 'withdrawn' }))
+    await nextTurn()
+    right.isGranted = false
+    resolve()
+    await Promise.all(waiting)
+    assert.deepEqual(log.commits, [])
+  })
+
+  it('counts once more when the change is written, and no other change fails with it', async () => {
+    const { store, log } = open()
+    const { right, asker: caller } = asker()
+    log.before = ({ check }) => {
+      right.isGranted = false
+      check()
+    }
+    const refused = assert.rejects(store.add(someone, draft('a'), caller), { message: 'withdrawn' })
+    await Promise.all([refused, store.add(someone, draft('b'))])
+    assert.deepEqual([log.commits, names(store)], [[['a', 'b'], ['b']], ['b']])
+  })
+})
+
+describe('a change that others were faster with', () => {
+  it('is decided again once the log has caught up, and others beside it by halves', async () => {
+    const { store, log, addElsewhere } = open()
+    log.before = () => {
+      log.before = () => {}
+      throw new OvertakenError()
+    }
+    log.whileCatchingUp = () => {
+      log.whileCatchingUp = () => {}
+      addElsewhere('a')
+    }
+    const [first, second] = await Promise.allSettled(
+      ['a', 'b', 'c', 'd'].map((name) => store.add(someone, draft(name))),
+    )
+    assert.ok(first?.status === 'rejected' && first.reason instanceof NameTakenError)
+    assert.ok(second?.status === 'fulfilled' && second.value.id === 2)
+    assert.deepEqual(log.commits, [['a', 'b', 'c', 'd'], ['b'], ['c', 'd']])
+    assert.deepEqual(names(store), ['a', 'b', 'c', 'd'])
+  })
+
+  it('is given up after a while', async () => {
+    const { store, log, pass } = open()
+    log.before = () => {
+      pass(OVERTAKEN_MS_MAX / 4)
+      throw new OvertakenError()
+    }
+    await assert.rejects(store.add(someone, draft('a')), (error: Error) => {
+      assert.ok(error instanceof StorageUnavailableError)
+      return /again and again/.test(error.message)
+    })
+    assert.equal(log.commits.length, 4)
+  })
+
+  it('is given up after some tries, if it is of many', async () => {
+    const { store, log } = open()
+    await store.add(someone, draft('a'))
+    log.commits.length = 0
+    log.before = () => {
+      throw new OvertakenError()
+    }
+    const change = filteredChange({ matches: () => true, query: 'all=1', patch: { port: 1 } })
+    await assert.rejects(store.changeTogether(someone, change), /other nodes changed records meanwhile/)
+    assert.equal(log.commits.length, BULK_TRIES_MAX)
+  })
+
+  it('tells of a refusal only when the log has caught up', async () => {
+    const { store, log, addElsewhere } = open()
+    await store.add(someone, draft('a'))
+    log.whileCatchingUp = () => {
+      log.whileCatchingUp = () => {}
+      addElsewhere('b')
+    }
+    assert.equal((await store.remove(someone, 'b')).name, 'b')
+    assert.equal(log.catchUps, 1)
+  })
+})
