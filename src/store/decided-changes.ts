@@ -39,6 +39,8 @@ export class DecidedChanges {
   /** Who has the names that these changes take or free. */
   readonly names = new Map<string, Configuration | undefined>()
   lastId: number
+  /** When the first of them came, by the monotonic clock. */
+  sinceMs = Number.POSITIVE_INFINITY
   /** Whether the present decision depends on a change of this batch. */
   #hasLookedBack = false
 
@@ -52,11 +54,6 @@ export class DecidedChanges {
   /** Whether each of them changes something. */
   get isAllChanges(): boolean {
     return this.changes.length === this.#decided.length
-  }
-
-  /** When the first of them came, by the monotonic clock. */
-  get sinceMs(): number {
-    return this.waiting[0]?.sinceMs ?? 0
   }
 
   /** @returns Whether it is part of the batch; false if it has to wait for the next one. */
@@ -82,6 +79,7 @@ export class DecidedChanges {
     }
     this.#decided.push({ waiting, access, decision })
     this.waiting.push(waiting)
+    this.sinceMs = Math.min(this.sinceMs, waiting.sinceMs)
     return true
   }
 

@@ -221,17 +221,20 @@ export class Writer {
     this.#waiting = this.#waiting.filter((one) => !isLate(one))
   }
 
-  /** Takes what waits, up to the next change of many, as far as it fits together. */
+  /** Takes what waits, up to the next change of many, as far as it fits together. What does not comes first next time. */
   #decideTogether(): DecidedChanges {
     const batch = new DecidedChanges(this.#index, this.#latestId, timestamp())
     const endMs = performance.now() + DECISION_MS
+    const left: WaitingChange[] = []
+    let tried = 0
     for (const waiting of this.#waiting) {
       if ('take' in waiting || batch.waiting.length >= this.#togetherMax) break
-      if (batch.waiting.length % DECISIONS_A_LOOK === DECISIONS_A_LOOK - 1 && performance.now() >= endMs)
-        break
-      if (!batch.decide(waiting, this.#room, this.#log)) break
+      if (batch.names.size >= this.#log.namesMax) break
+      if (tried % DECISIONS_A_LOOK === DECISIONS_A_LOOK - 1 && performance.now() >= endMs) break
+      tried += 1
+      if (!batch.decide(waiting, this.#room, this.#log)) left.push(waiting)
     }
-    this.#waiting.splice(0, batch.waiting.length)
+    this.#waiting.splice(0, tried, ...left)
     return batch
   }
 

@@ -152,6 +152,23 @@ describe('changes of a node', () => {
     assert.equal(sizes.length, 2)
   })
 
+  it('of one name, many of them, do not keep those of other names waiting', async () => {
+    const { store, etcd } = await begin()
+    await Promise.all(['a', 'b', 'c'].map((name) => store.add(someone, draft(name))))
+    const sizes = sizesOf(etcd)
+    const names = ['a', 'a', 'b', 'a', 'c']
+    const changed = await Promise.all(names.map((name, i) => store.modify(someone, name, { port: i + 1 })))
+    // The key of the node, and a record each.
+    assert.deepEqual(
+      sizes.map(({ compare }) => compare),
+      [1 + 3, 1 + 1, 1 + 1],
+    )
+    assert.deepEqual(
+      changed.map(({ before }) => before.port),
+      [22, 1, 22, 2, 22],
+    )
+  })
+
   it('go together as far as etcd takes them, whose default is 128 conditions and operations', async () => {
     const { store, etcd } = await begin()
     const all = Array.from({ length: 201 }, (_, i) => `r${i}`)

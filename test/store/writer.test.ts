@@ -104,7 +104,7 @@ describe('changes of one commit', () => {
     log.namesMax = 2
     const changes = ['a', 'b', 'c'].map((name) => store.add(someone, draft(name)))
     await Promise.all([...changes, store.modify(someone, 'c', { port: 1 }), store.remove(someone, 'a')])
-    assert.deepEqual(log.commits, [['a', 'b'], ['c'], ['c', 'a']])
+    assert.deepEqual(log.commits, [['a', 'b'], ['c', 'a'], ['c']])
   })
 
   it('are refused together, and nothing behind them', async () => {
