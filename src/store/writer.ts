@@ -199,7 +199,8 @@ export class Writer {
       if (catchingUp !== undefined) {
         await catchingUp
         this.#waiting.unshift(...batch.waiting)
-        batch = this.#decideTogether()
+        // Those that have come since then may know of changes that the records have not.
+        batch = this.#decideTogether(batch.waiting.length)
       }
       if (batch.changes.length > 0) made = await this.#commit(batch)
     } catch (error) {
@@ -221,14 +222,18 @@ export class Writer {
     this.#waiting = this.#waiting.filter((one) => !isLate(one))
   }
 
-  /** Takes what waits, up to the next change of many, as far as it fits together. What does not comes first next time. */
-  #decideTogether(): DecidedChanges {
+  /**
+   * Takes what waits, up to the next change of many, as far as it fits together. What does not comes first next time.
+   *
+   * @param most How many at most.
+   */
+  #decideTogether(most = this.#togetherMax): DecidedChanges {
     const batch = new DecidedChanges(this.#index, this.#latestId, timestamp())
     const endMs = performance.now() + DECISION_MS
     const left: WaitingChange[] = []
     let tried = 0
     for (const waiting of this.#waiting) {
-      if ('take' in waiting || batch.waiting.length >= this.#togetherMax) break
+      if ('take' in waiting || batch.waiting.length >= most) break
       if (batch.names.size >= this.#log.namesMax) break
       if (tried % DECISIONS_A_LOOK === DECISIONS_A_LOOK - 1 && performance.now() >= endMs) break
       tried += 1

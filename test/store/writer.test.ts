@@ -12,7 +12,7 @@ import { ConfigurationIndex } from '../../src/store/configuration-index.ts'
 import { ConfigurationStore } from '../../src/store/configuration-store.ts'
 import { filteredChange } from '../../src/store/filtered-change.ts'
 import { Records } from '../../src/store/records.ts'
-import { NameTakenError } from '../../src/store/refusals.ts'
+import { NameTakenError, UnknownNameError } from '../../src/store/refusals.ts'
 import { BULK_TRIES_MAX, OVERTAKEN_MS_MAX, Writer } from '../../src/store/writer.ts'
 import { draft, names, someone } from '../support/store.ts'
 
@@ -219,5 +219,18 @@ describe('a change that others were faster with', () => {
     }
     assert.equal((await store.remove(someone, 'b')).name, 'b')
     assert.equal(log.catchUps, 1)
+  })
+
+  it('is not refused for a state from before it came', async () => {
+    const { store, log, addElsewhere } = open()
+    let later: Promise<unknown> | undefined
+    log.whileCatchingUp = () => {
+      log.whileCatchingUp = () => addElsewhere('b')
+      // This one knows of a record that the log hears of only when it catches up again.
+      later = store.remove(someone, 'b')
+    }
+    await assert.rejects(store.remove(someone, 'a'), UnknownNameError)
+    await later
+    assert.equal(log.catchUps, 2)
   })
 })
