@@ -1,12 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { recordMemoryMax } from '../budget.ts'
-import {
-  ConnbookError,
-  OverloadedError,
-  OvertakenError,
-  StorageFullError,
-  StorageUnavailableError,
-} from '../errors.ts'
+import { OverloadedError, OvertakenError, StorageFullError, StorageUnavailableError } from '../errors.ts'
 import { WAITING_CHANGES_MAX } from '../limits.ts'
 import type { Scheduler } from '../scheduler.ts'
 import { timestamp } from '../timestamp.ts'
@@ -268,7 +262,6 @@ export class Writer {
    * that others change again and again must not keep the rest from being made.
    */
   async #failed(waiting: readonly WaitingChange[], error: unknown) {
-    if (!(error instanceof ConnbookError)) throw error
     if (!(error instanceof OvertakenError)) return refuse(waiting, error)
     this.#togetherMax = Math.max(1, Math.floor(waiting.length / 2))
     const sinceMs = this.#elapsed() - OVERTAKEN_MS_MAX
@@ -315,7 +308,9 @@ export class Writer {
       }
       const { planned, outcome: ahead } = await this.#planAhead(request, expected)
       try {
-        if (ahead !== undefined && changesNothing(ahead) && !planned.isLost) return ahead
+        const isDone = ahead !== undefined && changesNothing(ahead) && !planned.isLost
+        // Others may have done the same meanwhile: then the records are not the expected ones any more.
+        if (isDone && (expected === undefined || ahead.tag === this.#tag(planned.access))) return ahead
         const outcome = ahead && (await this.#inTurn(request, expected, planned))
         if (outcome !== undefined) return outcome
       } finally {

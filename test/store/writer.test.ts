@@ -12,7 +12,7 @@ import { ConfigurationIndex } from '../../src/store/configuration-index.ts'
 import { ConfigurationStore } from '../../src/store/configuration-store.ts'
 import { filteredChange } from '../../src/store/filtered-change.ts'
 import { Records } from '../../src/store/records.ts'
-import { NameTakenError, UnknownNameError } from '../../src/store/refusals.ts'
+import { NameTakenError, StaleListError, UnknownNameError } from '../../src/store/refusals.ts'
 import { BULK_TRIES_MAX, OVERTAKEN_MS_MAX, Writer } from '../../src/store/writer.ts'
 import { draft, names, someone } from '../support/store.ts'
 
@@ -232,5 +232,23 @@ describe('a change that others were faster with', () => {
     await assert.rejects(store.remove(someone, 'a'), UnknownNameError)
     await later
     assert.equal(log.catchUps, 2)
+  })
+})
+
+describe('a change of many that finds nothing', () => {
+  it('is refused all the same if the records are not the expected ones any more', async () => {
+    const { store, log, addElsewhere } = open()
+    const { tag } = store
+    let isAdded = false
+    const expected = (now: string) => {
+      if (now !== tag) return false
+      // The plan is still to be made, and finds the record as it shall be.
+      if (!isAdded) addElsewhere('a')
+      isAdded = true
+      return true
+    }
+    const importing = store.importAll(someone, [draft('a')], 'merge', expected)
+    await assert.rejects(importing, StaleListError)
+    assert.deepEqual(log.commits, [])
   })
 })
