@@ -6,6 +6,7 @@ import { type Authorship, AuthorshipReader, authorshipMembers, encodeAuthorship 
 import { Configuration, type NewConfiguration } from './configuration.ts'
 import { fieldNames, recordFields } from './fields.ts'
 import { areStoredLabels } from './labels.ts'
+import { inSteps } from './slices.ts'
 
 /** Bytes of a large frame that are encoded or checksummed at once. */
 const FRAME_PIECE_BYTES = 256 * 1024
@@ -53,13 +54,10 @@ export function* encodeChanges(changes: Iterable<Change>): LongWork<readonly Buf
   let text = '['
   let bytes = 0
   let before: Authorship | undefined
-  let isFirst = true
-  for (const change of changes) {
-    text += `${isFirst ? '' : ','}${encodeChange(change, before)}`
-    isFirst = false
+  yield* inSteps(changes, (change, position) => {
+    text += `${position === 0 ? '' : ','}${encodeChange(change, before)}`
     before = change.authorship
-    yield
-    if (text.length < FRAME_PIECE_BYTES) continue
+    if (text.length < FRAME_PIECE_BYTES) return
     const piece = Buffer.from(text)
     pieces.push(piece)
     bytes += piece.length
@@ -68,7 +66,7 @@ export function* encodeChanges(changes: Iterable<Change>): LongWork<readonly Buf
         `Cannot store more than ${LINE_BYTES_MAX} bytes of changes at once; make it several`,
       )
     text = ''
-  }
+  })
   pieces.push(Buffer.from(`${text}]`))
   return pieces
 }

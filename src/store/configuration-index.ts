@@ -4,7 +4,7 @@ import type { Configuration } from './configuration.ts'
 import type { FieldName } from './fields.ts'
 import { countLabels } from './labels.ts'
 import { RecordOrder } from './record-order.ts'
-import { sortInSlices } from './slices.ts'
+import { inSteps, sortInSlices } from './slices.ts'
 import { type Frozen, SortedIndex } from './sorted-index.ts'
 
 /** Up to this many records, the first use of an order sorts them at once; more are sorted in slices. */
@@ -183,7 +183,7 @@ export class ConfigurationIndex {
     const gone = new Set<Configuration>()
     const added: Configuration[] = []
     let [jsonBytes, labels, lastId] = [this.#jsonBytes, this.#labels, this.#lastId]
-    for (const change of changes) {
+    yield* inSteps(changes, (change) => {
       const old = 'add' in change ? undefined : this.#get('modify' in change ? change.name : change.remove)
       const record = 'add' in change ? change.add : 'modify' in change ? change.modify : undefined
       if (record !== undefined) {
@@ -195,8 +195,7 @@ export class ConfigurationIndex {
       jsonBytes += (record?.jsonBytes ?? 0) - (old?.jsonBytes ?? 0)
       labels += countLabels(record?.labels) - countLabels(old?.labels)
       before.push(old)
-      yield
-    }
+    })
     return { before, difference: { gone, added }, jsonBytes, labels, lastId }
   }
 
@@ -269,10 +268,7 @@ export class ConfigurationIndex {
 
 function* namesOf(records: Iterable<Configuration>): LongWork<Map<string, Configuration>> {
   const byName = new Map<string, Configuration>()
-  for (const record of records) {
-    byName.set(record.name, record)
-    yield
-  }
+  yield* inSteps(records, (record) => byName.set(record.name, record))
   return byName
 }
 

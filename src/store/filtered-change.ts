@@ -7,6 +7,7 @@ import type { Configuration, ConfigurationPatch } from './configuration.ts'
 import { memoryOf, tooMuchAtOnce } from './import-plan.ts'
 import type { Matcher } from './record-filter.ts'
 import { amountOf, heldMemory } from './record-room.ts'
+import { inSteps } from './slices.ts'
 
 /** More records are kept by the filters than the caller allows to be changed. */
 export class TooManyAffectedError extends ConnbookError {
@@ -70,23 +71,18 @@ class FilteredPlanner implements BulkPlanner {
   }
 
   *decide(): LongWork<void> {
-    for (const record of this.#stored.records) {
-      this.#decide(record)
-      yield
-    }
+    yield* inSteps(this.#stored.records, (record) => this.#decide(record))
     this.#check()
   }
 
   *decideAgain({ records }: ChangedRecords): LongWork<void> {
     // All that goes first: it may make room for what comes.
-    for (const { before } of records) {
+    yield* inSteps(records, ({ before }) => {
       if (before !== undefined) this.#forget(before)
-      yield
-    }
-    for (const { after } of records) {
+    })
+    yield* inSteps(records, ({ after }) => {
       if (after !== undefined) this.#decide(after)
-      yield
-    }
+    })
   }
 
   /**
@@ -99,10 +95,7 @@ class FilteredPlanner implements BulkPlanner {
   *conclude(): LongWork<ImportPlan> {
     this.#check()
     const modified: { before: Configuration; after: Configuration }[] = []
-    for (const [before, after] of this.#modified) {
-      modified.push({ before, after })
-      yield
-    }
+    yield* inSteps(this.#modified, ([before, after]) => modified.push({ before, after }))
     const removed = [...this.#removed]
     const unchanged = this.#matched - modified.length - removed.length
     return { added: [], modified, removed, unchanged, growth: this.#growth }

@@ -15,6 +15,7 @@ import type { Alteration, Change } from './change.ts'
 import { Configuration, type ImportedConfiguration, labelsAfter } from './configuration.ts'
 import { countLabels, withOwnKeys } from './labels.ts'
 import { amountOf, heldMemory, recordMemory } from './record-room.ts'
+import { inSteps } from './slices.ts'
 
 /** More for a row with labels, however many. */
 const IMPORT_LABELS_MEMORY_BYTES = 350
@@ -50,8 +51,7 @@ export function planImport(
 }
 
 /** What an import does to the record that has the name of a row. */
-interface Row {
-  readonly draft: ImportedConfiguration
+interface Decided {
   readonly before: Configuration | undefined
   /** The same as `before` if it is as it shall be already; undefined if the principal may not change it so. */
   readonly after: Configuration | undefined
@@ -61,8 +61,10 @@ class ImportPlanner implements BulkPlanner {
   readonly #drafts: readonly ImportedConfiguration[]
   readonly #mode: ImportMode
   readonly #stored: StoredNow
-  /** By name, in the order of the file. */
-  readonly #rows = new Map<string, Row>()
+  /** For each row, in the order of the file. */
+  readonly #decided: Decided[] = []
+  /** Where the row of a name is; made once it is needed. */
+  readonly #positions = new Map<string, number>()
   readonly #removed = new Set<Configuration>()
   #refused = 0
   #added = 0
@@ -77,29 +79,24 @@ class ImportPlanner implements BulkPlanner {
   }
 
   *decide(): LongWork<void> {
-    for (const draft of this.#drafts) {
-      this.#decideRow(draft)
-      yield
-    }
+    yield* inSteps(this.#drafts, (draft, position) => this.#decideRow(draft, position))
     this.#checkGranted()
     if (this.#mode === 'merge') return
-    for (const record of this.#stored.records) {
-      this.#decideRemoval(record)
-      yield
-    }
+    yield* this.#findPositions()
+    yield* inSteps(this.#stored.records, (record) => this.#decideRemoval(record))
   }
 
   *decideAgain({ records, names }: ChangedRecords): LongWork<void> {
-    for (const name of names) {
-      const row = this.#rows.get(name)
-      if (row !== undefined) this.#decideRow(row.draft)
-      yield
-    }
-    for (const { before, after } of records) {
+    if (names.length > 0) yield* this.#findPositions()
+    yield* inSteps(names, (name) => {
+      const position = this.#positions.get(name)
+      const draft = position === undefined ? undefined : this.#drafts[position]
+      if (position !== undefined && draft !== undefined) this.#decideRow(draft, position)
+    })
+    yield* inSteps(records, ({ before, after }) => {
       if (before !== undefined && this.#removed.delete(before)) this.#growth += memoryOf(before)
       if (after !== undefined && this.#mode === 'replace') this.#decideRemoval(after)
-      yield
-    }
+    })
   }
 
   *conclude(lastId: number): LongWork<ImportPlan> {
@@ -107,7 +104,7 @@ class ImportPlanner implements BulkPlanner {
     const added: Configuration[] = []
     const modified: { before: Configuration; after: Configuration }[] = []
     let unchanged = 0
-    for (const { before, after } of this.#rows.values()) {
+    yield* inSteps(this.#decided, ({ before, after }) => {
       if (after === undefined) throw new Error('a row that is not granted was not refused')
       if (before === after) unchanged += 1
       else if (before !== undefined) modified.push({ before, after })
@@ -115,24 +112,28 @@ class ImportPlanner implements BulkPlanner {
         const id = lastId + added.length + 1
         added.push(after.id === id ? after : new Configuration(id, after))
       }
-      yield
-    }
+    })
     return { added, modified, removed: [...this.#removed], unchanged, growth: this.#growth }
   }
 
-  /** What is decided about a name replaces what was decided before. */
-  #decideRow(draft: ImportedConfiguration) {
+  *#findPositions(): LongWork<void> {
+    if (this.#positions.size > 0) return
+    yield* inSteps(this.#drafts, ({ name }, position) => this.#positions.set(name, position))
+  }
+
+  /** What is decided about a row replaces what was decided before. */
+  #decideRow(draft: ImportedConfiguration, position: number) {
     const { access, find, lastId, memoryMax = Number.POSITIVE_INFINITY } = this.#stored
-    const last = this.#rows.get(draft.name)
+    const last = this.#decided[position]
     if (last !== undefined) this.#count(last, -1)
     const before = find(draft.name)
     const isSeen = before === undefined || access === undefined || access.sees(before)
     // The id that it gets, unless other records are added before its turn.
     const record = isSeen ? recordAfter(before, draft, lastId + this.#added + 1) : undefined
     const isGranted = record === before || record === undefined || access?.mayChange(before, record) !== false
-    const row = { draft, before, after: isGranted ? record : undefined }
-    this.#rows.set(draft.name, row)
-    this.#count(row, 1)
+    const decided = { before, after: isGranted ? record : undefined }
+    this.#decided[position] = decided
+    this.#count(decided, 1)
     if (this.#made > memoryMax)
       throw tooMuchAtOnce(
         'import the records: those that it adds or changes',
@@ -141,7 +142,7 @@ class ImportPlanner implements BulkPlanner {
       )
   }
 
-  #count({ before, after }: Row, sign: 1 | -1) {
+  #count({ before, after }: Decided, sign: 1 | -1) {
     if (after === undefined) this.#refused += sign
     if (after === undefined || after === before) return
     if (before === undefined) this.#added += sign
@@ -151,7 +152,7 @@ class ImportPlanner implements BulkPlanner {
   }
 
   #decideRemoval(record: Configuration) {
-    if (this.#rows.has(record.name) || this.#stored.access?.mayRemove(record) === false) return
+    if (this.#positions.has(record.name) || this.#stored.access?.mayRemove(record) === false) return
     this.#removed.add(record)
     this.#growth -= memoryOf(record)
   }
@@ -160,9 +161,10 @@ class ImportPlanner implements BulkPlanner {
   #checkGranted() {
     if (this.#refused === 0) return
     const faults: Fault[] = []
-    for (const { draft, after } of this.#rows.values()) {
+    for (const [position, { name }] of this.#drafts.entries()) {
       if (faults.length === FAULTS_MAX) break
-      if (after === undefined) faults.push({ field: 'name', detail: NOT_GRANTED, name: draft.name })
+      if (this.#decided[position]?.after === undefined)
+        faults.push({ field: 'name', detail: NOT_GRANTED, name })
     }
     throw new InvalidInputError('Cannot import the records; nothing has changed', faults)
   }
@@ -244,9 +246,8 @@ export function* signedChangesOf(plan: ImportPlan, actor: Actor, notes: Notes): 
   const authorship = { actor, time: timestamp() }
   const first = { ...authorship, ...notes }
   const changes: Change[] = []
-  for (const change of changesOf(plan)) {
-    changes.push({ ...change, authorship: changes.length === 0 ? first : authorship })
-    yield
-  }
+  yield* inSteps(changesOf(plan), (change, position) => {
+    changes.push({ ...change, authorship: position === 0 ? first : authorship })
+  })
   return changes
 }

@@ -13,6 +13,9 @@ export interface BulkRequest {
   readonly bulk: BulkChange
 }
 
+/** Without an actor it is only tried. */
+export type BulkToPlan = Omit<BulkRequest, 'actor'> & Partial<Pick<BulkRequest, 'actor'>>
+
 /**
  * The plan of a change of many, for the records as they are when it is made. Others may change meanwhile: only those are
  * decided again, however many there are.
@@ -26,15 +29,11 @@ export class PlannedBulk {
   #isDecided = false
 
   /** Call `stop` in the end. @param lastId The highest id ever given. */
-  constructor(
-    { bulk, asker }: Omit<BulkRequest, 'actor'>,
-    records: Records,
-    room: RecordRoom,
-    lastId: number,
-  ) {
+  constructor({ bulk, asker, actor }: BulkToPlan, records: Records, room: RecordRoom, lastId: number) {
     this.#asker = asker
     this.access = accessOf(asker)
-    this.#touched = new TouchedRecords(records)
+    // Its own changes are as many as it has planned.
+    this.#touched = new TouchedRecords(records, actor)
     this.#planner = bulk.planFor({
       records: records.index.freeze(),
       find: (name) => records.index.find(name),

@@ -3,7 +3,7 @@ import type { Change } from './change.ts'
 import type { Configuration } from './configuration.ts'
 import type { ConfigurationIndex, Sort } from './configuration-index.ts'
 import { RecentChanges } from './recent-changes.ts'
-import { CHANGES, ORDERS } from './slices.ts'
+import { CHANGES, inSteps, ORDERS } from './slices.ts'
 
 /** Called after each durable change, with the record as it was before it; must not throw. */
 export type DurableListener = (change: Change, revision: number, before: Configuration | undefined) => void
@@ -98,20 +98,16 @@ export class Records {
   }
 
   *#apply(changes: readonly Change[], firstRevision: number): LongWork<void> {
-    for (const [i, change] of changes.entries()) {
+    yield* inSteps(changes, (change, i) => {
       const before = this.#index.apply(change, firstRevision + i)
       this.#notify(change, firstRevision + i, before)
-      yield
-    }
+    })
   }
 
   *#applyTogether(changes: readonly Change[], firstRevision: number): LongWork<void> {
     if (this.#index.areFew(changes.length)) return runAtOnce(this.#apply(changes, firstRevision))
     const before = yield* this.#index.applyTogether(changes, firstRevision)
-    for (const [i, change] of changes.entries()) {
-      this.#notify(change, firstRevision + i, before[i])
-      yield
-    }
+    yield* inSteps(changes, (change, i) => this.#notify(change, firstRevision + i, before[i]))
   }
 
   #notify(change: Change, revision: number, before: Configuration | undefined) {

@@ -1,3 +1,4 @@
+import type { Actor } from './authorship.ts'
 import type { ChangedRecord, ChangedRecords } from './bulk-change.ts'
 import { type Change, namesOf } from './change.ts'
 import type { Configuration } from './configuration.ts'
@@ -20,14 +21,14 @@ export class TouchedRecords {
   #bytes = 0
   #isLost = false
 
-  /** Begins with the records as they are now. Call `stop` in the end. */
-  constructor(records: Records) {
+  /** Begins with the records as they are now. Call `stop` in the end. @param own Who makes changes that do not count. */
+  constructor(records: Records, own: Actor | undefined) {
     this.#records = records
     this.#index = records.index
     const { revision } = records.index
     this.#stop = records.onDurable((change, at, before) => {
       // Those of a large change come after they can be seen.
-      if (at > revision) this.#add(change, before)
+      if (at > revision && (own === undefined || change.authorship?.actor !== own)) this.#add(change, before)
     })
   }
 

@@ -14,7 +14,7 @@ import type { ConfigurationIndex } from './configuration-index.ts'
 import { DecidedChanges, type WaitingChange } from './decided-changes.ts'
 import { type BulkOutcome, checkTag, type Decide, type ExpectedTag, tagFor } from './decisions.ts'
 import { signedChangesOf } from './import-plan.ts'
-import { type BulkRequest, PlannedBulk } from './planned-bulk.ts'
+import { type BulkRequest, type BulkToPlan, PlannedBulk } from './planned-bulk.ts'
 import { RecordRoom } from './record-room.ts'
 import type { Records } from './records.ts'
 import { CHANGES, TRIALS } from './slices.ts'
@@ -110,7 +110,8 @@ export class Writer {
   /** See `ConfigurationStore.changeTogether`. */
   async submitBulk(request: BulkRequest, expected: ExpectedTag | undefined): Promise<BulkOutcome> {
     this.#checkOpen()
-    const making = this.#planAndMake(request, expected)
+    // An actor of its own tells its changes from all others.
+    const making = this.#planAndMake({ ...request, actor: { ...request.actor } }, expected)
     this.#bulks.add(making)
     return making.finally(() => this.#bulks.delete(making))
   }
@@ -282,12 +283,12 @@ export class Writer {
   }
 
   /** @returns Without an outcome if what the principal may see or change is another by now. */
-  async #planAhead({ bulk, asker }: Omit<BulkRequest, 'actor'>, expected: ExpectedTag | undefined) {
+  async #planAhead(request: BulkToPlan, expected: ExpectedTag | undefined) {
     await this.#log.catchUp()
-    const planned = new PlannedBulk({ bulk, asker }, this.#records, this.#room, this.#latestId)
+    const planned = new PlannedBulk(request, this.#records, this.#room, this.#latestId)
     try {
       const tag = checkTag(this.#tag(planned.access), expected)
-      const plan = await this.#scheduler.run(TRIALS, planned.decide(this.#latestId), asker?.signal)
+      const plan = await this.#scheduler.run(TRIALS, planned.decide(this.#latestId), request.asker?.signal)
       this.#room.checkGrowth(this.#index, plan.growth)
       return { planned, outcome: planned.isStillGranted() ? { ...plan, tag } : undefined }
     } catch (refusal) {

@@ -14,7 +14,7 @@ import { RecordRoom } from '../../src/store/record-room.ts'
 import { Records } from '../../src/store/records.ts'
 import { TOUCHED_RECORDS_MAX } from '../../src/store/touched-records.ts'
 import { createRandom, type Random } from '../support/random.ts'
-import { draft } from '../support/store.ts'
+import { draft, someone } from '../support/store.ts'
 
 const RUNS = 300
 const DIGIT_BYTES_MAX = 8
@@ -139,6 +139,20 @@ describe('a change of many that is planned before its turn', () => {
       assert.equal(planned.isLost, true)
       planned.stop()
     }
+  })
+
+  it('does not look again at what it has changed itself', () => {
+    const { records, apply } = openRecords()
+    apply({ add: new Configuration(1, draft('a')) })
+    let looks = 0
+    const matches = () => ++looks > 0
+    const bulk = filteredChange({ matches, query: 'all=1', patch: { port: 3 } })
+    const planned = new PlannedBulk({ bulk, asker: undefined, actor: someone }, records, room, 1)
+    const [one] = runAtOnce(planned.decide(1)).modified
+    apply({ modify: one?.after ?? assert.fail(), name: 'a', authorship: { actor: someone, time: '' } })
+    runAtOnce(planned.decide(1))
+    planned.stop()
+    assert.equal(looks, 1)
   })
 
   it('tells whether its principal may still see and change the same', () => {
