@@ -33,7 +33,7 @@ export interface FileLogParts {
   readonly catchUpCredentials: () => Promise<void> | undefined
 }
 
-/** How often credentials are read again before a decision: they may change again meanwhile, but not for ever. */
+/** How often credentials are read again before a decision, or a frame: they may change again meanwhile, but not for ever. */
 const READINGS_MAX = 3
 
 /** Keeps changes in a journal, and writes a snapshot when the journal has outgrown the last snapshot. */
@@ -76,8 +76,7 @@ export class FileChangeLog implements ChangeLog {
   }
 
   prepare(): Promise<void> | undefined {
-    const waiting = this.#journal.writing ?? this.#parts.catchUpCredentials()
-    return waiting && this.#prepare(waiting)
+    return this.#journal.writing === undefined ? this.#catchUpCredentials() : this.#prepare()
   }
 
   async commit({ changes, isBulk, check }: Commit): Promise<Committed> {
@@ -91,7 +90,8 @@ export class FileChangeLog implements ChangeLog {
       await (isBulk ? records.applyTogether(changes, revision) : records.apply(changes, revision))
       this.#compactIfDue()
     }
-    await this.#journal.append({ json, count: changes.length, check, apply })
+    const prepare = () => this.#catchUpCredentials()
+    await this.#journal.append({ json, count: changes.length, prepare, check, apply })
     return { changes, revision: records.index.revision }
   }
 
@@ -102,12 +102,21 @@ export class FileChangeLog implements ChangeLog {
     await this.#compaction
   }
 
-  async #prepare(first: Promise<void>) {
-    let readings = 0
-    for (let waiting: Promise<void> | undefined = first; waiting !== undefined; ) {
-      await waiting
-      waiting = this.#journal.writing
-      if (waiting === undefined && ++readings < READINGS_MAX) waiting = this.#parts.catchUpCredentials()
+  async #prepare() {
+    while (this.#journal.writing !== undefined) await this.#journal.writing
+    await this.#catchUpCredentials()
+  }
+
+  #catchUpCredentials(): Promise<void> | undefined {
+    const reading = this.#parts.catchUpCredentials()
+    return reading && this.#readAgain(reading)
+  }
+
+  async #readAgain(first: Promise<void>) {
+    let reading: Promise<void> | undefined = first
+    for (let readings = 1; reading !== undefined; readings += 1) {
+      await reading
+      reading = readings < READINGS_MAX ? this.#parts.catchUpCredentials() : undefined
     }
   }
 

@@ -11,8 +11,10 @@ import { createJournalFile, encodeJournalStart, openJournalFile } from '../../..
 import { fileMetrics, type SnapshotActivity } from '../../../src/storage/file/file-change-log.ts'
 import { SNAPSHOT_JOURNAL_BYTES_MIN } from '../../../src/storage/file/file-storage.ts'
 import { SNAPSHOT_SLICE_RECORDS } from '../../../src/storage/record-document.ts'
+import type { ImportPlan } from '../../../src/store/bulk-change.ts'
 import { CHANGE_VERSION, type Change } from '../../../src/store/change.ts'
 import { Configuration } from '../../../src/store/configuration.ts'
+import { bulkImport } from '../../../src/store/import-plan.ts'
 import { until } from '../../support/eventually.ts'
 import {
   createFailingFiles,
@@ -239,4 +241,31 @@ describe('the figures of the files', () => {
       [[undefined, 0.25]],
     ])
   })
+})
+
+describe('a right that another process withdraws', () => {
+  for (const [what, bulk] of Object.entries({
+    'one record': bulkImport([draft('a')], 'merge'),
+    'many records': bulkImport(filled, 'merge'),
+  }))
+    it(`counts even after a change of ${what} was decided`, async (t) => {
+      let [isStored, isKnown] = [true, true]
+      const catchUpCredentials = () => {
+        if (isKnown === isStored) return undefined
+        isKnown = isStored
+        return nextTurn()
+      }
+      const { store } = await openStore(t, await temporaryFolder(t), { catchUpCredentials })
+      const checkAgain = () => {
+        if (!isKnown) throw new Error('withdrawn')
+      }
+      const notesOf = (plan: ImportPlan) => {
+        isStored = false
+        return bulk.notesOf(plan)
+      }
+      const asker = { signal: new AbortController().signal, checkAgain }
+      const changing = store.changeTogether(someone, { ...bulk, notesOf }, undefined, asker)
+      await assert.rejects(changing, { message: 'withdrawn' })
+      assert.deepEqual(names(store), [])
+    })
 })
