@@ -56,8 +56,8 @@ export interface ChangeLog {
    */
   checkWritable(verb: string): void
   /**
-   * Brings up to date what a decision depends on: who may do what. What is decided and committed in the tick in which this
-   * resolves, or in which it returns undefined, is decided for the latest state.
+   * Resolves when a commit can be made at once; undefined if it can now. Changes are decided then, not earlier: what
+   * `commit` finds to have changed since has to be decided again.
    */
   prepare(): Promise<void> | undefined
   /**

@@ -33,7 +33,7 @@ export interface FileLogParts {
   readonly catchUpCredentials: () => Promise<void> | undefined
 }
 
-/** How often credentials are read again before a decision, or a frame: they may change again meanwhile, but not for ever. */
+/** How often credentials are read again before a frame: they may change again meanwhile, but not for ever. */
 const READINGS_MAX = 3
 
 /** Keeps changes in a journal, and writes a snapshot when the journal has outgrown the last snapshot. */
@@ -76,7 +76,7 @@ export class FileChangeLog implements ChangeLog {
   }
 
   prepare(): Promise<void> | undefined {
-    return this.#journal.writing === undefined ? this.#catchUpCredentials() : this.#prepare()
+    return this.#journal.writing
   }
 
   async commit({ changes, isBulk, check }: Commit): Promise<Committed> {
@@ -100,11 +100,6 @@ export class FileChangeLog implements ChangeLog {
   async close(): Promise<void> {
     await this.#journal.close()
     await this.#compaction
-  }
-
-  async #prepare() {
-    while (this.#journal.writing !== undefined) await this.#journal.writing
-    await this.#catchUpCredentials()
   }
 
   #catchUpCredentials(): Promise<void> | undefined {
