@@ -8,7 +8,7 @@ import { runAtOnce } from '../../src/scheduler.ts'
 import { encodeChanges } from '../../src/store/change.ts'
 import { Configuration, type NewConfiguration } from '../../src/store/configuration.ts'
 import { ConfigurationIndex } from '../../src/store/configuration-index.ts'
-import { importRowMemory, planImport, signedChangesOf } from '../../src/store/import-plan.ts'
+import { bulkImport, importRowMemory, signedChangesOf } from '../../src/store/import-plan.ts'
 import { RecentChanges } from '../../src/store/recent-changes.ts'
 import { sharedLabels } from '../../src/store/shared-labels.ts'
 import { someone } from '../support/store.ts'
@@ -110,13 +110,15 @@ function planOf(body: Buffer): Made {
   const reader = new ImportReader('jsonl', 1)
   for (let at = 0; at < body.length; at += 8192) reader.read(body.subarray(at, at + 8192))
   const { drafts } = reader.end()
-  const plan = planImport(drafts, 'merge', { records: [], find: () => undefined, lastId: 0 })
+  const planner = bulkImport(drafts, 'merge').planFor({ records: [], find: () => undefined, lastId: 0 })
+  runAtOnce(planner.decide())
+  const plan = runAtOnce(planner.conclude(0))
   const changes = runAtOnce(signedChangesOf(plan, someone, {}))
   const pieces = runAtOnce(encodeChanges(changes))
   const replaced = runAtOnce(index.applyTogether(changes, 1))
   assert.deepEqual([index.count, drafts.length, plan.added.length, replaced.length], [ROWS, ROWS, ROWS, ROWS])
   const counted = drafts.reduce((sum, draft) => sum + importRowMemory(draft), 0)
-  return { counted, held: [index, reader, drafts, plan, changes, pieces, replaced] }
+  return { counted, held: [index, reader, drafts, planner, plan, changes, pieces, replaced] }
 }
 
 for (const [what, ...shape] of shapes)
