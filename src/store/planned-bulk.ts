@@ -48,6 +48,11 @@ export class PlannedBulk {
     return this.#touched.isLost
   }
 
+  /** Whether it is right for the records as they are now. */
+  get isCurrent(): boolean {
+    return !this.isLost && this.#touched.isEmpty
+  }
+
   /** Whether the principal may see and change the same as when it began. @throws What `checkAgain` throws. */
   isStillGranted(): boolean {
     this.#asker?.checkAgain?.()

@@ -27,7 +27,6 @@ export class TouchedRecords {
     this.#index = records.index
     const { revision } = records.index
     this.#stop = records.onDurable((change, at, before) => {
-      // Those of a large change come after they can be seen.
       if (at > revision && (own === undefined || change.authorship?.actor !== own)) this.#add(change, before)
     })
   }
@@ -35,6 +34,12 @@ export class TouchedRecords {
   /** Whether too many have changed, or others are in the place of all: then only a new plan is right. */
   get isLost(): boolean {
     return this.#isLost || this.#records.index !== this.#index
+  }
+
+  /** Whether nothing has changed since it began, or since the last call of `take`. */
+  get isEmpty(): boolean {
+    // Those of a large change come after they can be seen.
+    return this.#touched.size === 0 && this.#records.recent.revision === this.#index.revision
   }
 
   /** What has changed since it began, or since the last call. */

@@ -309,7 +309,7 @@ export class Writer {
       }
       const { planned, outcome: ahead } = await this.#planAhead(request, expected)
       try {
-        const isDone = ahead !== undefined && changesNothing(ahead) && !planned.isLost
+        const isDone = ahead !== undefined && changesNothing(ahead) && planned.isCurrent
         // Others may have done the same meanwhile: then the records are not the expected ones any more.
         if (isDone && (expected === undefined || ahead.tag === this.#tag(planned.access))) return ahead
         const outcome = ahead && (await this.#inTurn(request, expected, planned))

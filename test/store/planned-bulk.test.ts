@@ -6,7 +6,7 @@ import type { Asker } from '../../src/store/authorship.ts'
 import { type BulkChange, type ImportPlan, planOf } from '../../src/store/bulk-change.ts'
 import type { Change } from '../../src/store/change.ts'
 import { Configuration } from '../../src/store/configuration.ts'
-import { ConfigurationIndex } from '../../src/store/configuration-index.ts'
+import { ConfigurationIndex, UPDATES_AT_ONCE_MAX } from '../../src/store/configuration-index.ts'
 import { filteredChange } from '../../src/store/filtered-change.ts'
 import { bulkImport } from '../../src/store/import-plan.ts'
 import { PlannedBulk } from '../../src/store/planned-bulk.ts'
@@ -21,8 +21,8 @@ const DIGIT_BYTES_MAX = 8
 const NAMES = Array.from({ length: 12 }, (_, i) => `n${i}`)
 const room = new RecordRoom(Number.POSITIVE_INFINITY)
 
-function openRecords() {
-  const records = new Records(new ConfigurationIndex(), new Scheduler())
+function openRecords(scheduler = new Scheduler()) {
+  const records = new Records(new ConfigurationIndex(), scheduler)
   const apply = (change: Change) => records.applyAt(records.index.revision + 1, [change])
   return { records, apply }
 }
@@ -104,6 +104,39 @@ describe('a change of many that is planned before its turn', () => {
         assert.ok(difference <= DIGIT_BYTES_MAX * plan.added.length, `seed ${seed}: ${difference}`)
       }
     })
+
+  it('is not right in the middle of another one, of which it has seen a half', async () => {
+    const { records, apply } = openRecords(new Scheduler(0))
+    const many = Array.from(
+      { length: UPDATES_AT_ONCE_MAX + 1 },
+      (_, i) => new Configuration(i + 1, draft(`n${i}`)),
+    )
+    for (const add of many) apply({ add })
+    const [first, ...others] = many
+    const last = others.at(-1)
+    assert.ok(first !== undefined && last !== undefined)
+    const found = first.with({ port: 1 })
+    apply({ modify: found, name: found.name })
+    const bulk = filteredChange({ matches: ({ port }) => port === 1, query: 'any', patch: undefined })
+    const planned = new PlannedBulk({ bulk, asker: undefined }, records, room, records.index.lastId)
+    const ahead = planned.decide(records.index.lastId)
+    for (const _ of many) ahead.next()
+
+    const { promise, resolve } = Promise.withResolvers<void>()
+    records.onDurable(() => resolve())
+    const moved = others.map((record) => record.with({ port: record === last ? 1 : 2 }))
+    const changes = [found.with({ port: 2 }), ...moved].map((modify) => ({ modify, name: modify.name }))
+    const applying = records.applyTogether(changes, records.index.revision + 1)
+    await promise
+    assert.deepEqual([runAtOnce(ahead).removed, planned.isCurrent], [[], false])
+    await applying
+    assert.deepEqual(
+      runAtOnce(planned.decide(records.index.lastId)).removed.map(({ name }) => name),
+      [last.name],
+    )
+    assert.equal(planned.isCurrent, true)
+    planned.stop()
+  })
 
   it('looks again at nothing but what has changed', () => {
     const { records, apply } = openRecords()

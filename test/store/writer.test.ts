@@ -5,6 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { OvertakenError, StorageFullError, StorageUnavailableError } from '../../src/errors.ts'
 import { Scheduler } from '../../src/scheduler.ts'
 import type { Asker } from '../../src/store/authorship.ts'
+import type { ChangedRecords, StoredNow } from '../../src/store/bulk-change.ts'
 import { namesOf } from '../../src/store/change.ts'
 import type { ChangeLog, Commit, Committed } from '../../src/store/change-log.ts'
 import { Configuration } from '../../src/store/configuration.ts'
@@ -250,5 +251,23 @@ describe('a change of many that finds nothing', () => {
     const importing = store.importAll(someone, [draft('a')], 'merge', expected)
     await assert.rejects(importing, StaleListError)
     assert.deepEqual(log.commits, [])
+  })
+
+  it('has a turn all the same if records have changed since they were looked at', async () => {
+    const { store, addElsewhere } = open()
+    const change = filteredChange({ matches: () => true, query: 'all=1', patch: undefined })
+    const planFor = (stored: StoredNow) => {
+      const planner = change.planFor(stored)
+      return {
+        decide: () => planner.decide(),
+        decideAgain: (changed: ChangedRecords) => planner.decideAgain(changed),
+        conclude: (lastId: number) => {
+          if (store.count === 0) addElsewhere('a')
+          return planner.conclude(lastId)
+        },
+      }
+    }
+    const { removed } = await store.changeTogether(someone, { ...change, planFor })
+    assert.deepEqual([removed.map(({ name }) => name), names(store)], [['a'], []])
   })
 })
