@@ -59,11 +59,17 @@ export class PlannedBulk {
     return accessOf(this.#asker)?.key === this.access?.key
   }
 
-  /** Decides for the records as they are now. @param lastId As for the constructor. @throws A refusal. */
+  /**
+   * Decides for the records as they are now; while a large change is being made, for those from before it.
+   *
+   * @param lastId As for the constructor.
+   * @throws A refusal.
+   */
   *decide(lastId: number): LongWork<ImportPlan> {
     if (!this.#isDecided) yield* this.#planner.decide()
     this.#isDecided = true
-    yield* this.#planner.decideAgain(this.#touched.take())
+    // With half of a large change it would be right for no state at all.
+    if (this.#touched.isWhole) yield* this.#planner.decideAgain(this.#touched.take())
     return yield* this.#planner.conclude(lastId)
   }
 

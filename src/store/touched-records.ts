@@ -36,10 +36,14 @@ export class TouchedRecords {
     return this.#isLost || this.#records.index !== this.#index
   }
 
+  /** Whether all that can be seen is known here: those of a large change come after they can be seen. */
+  get isWhole(): boolean {
+    return this.#records.recent.revision === this.#index.revision
+  }
+
   /** Whether nothing has changed since it began, or since the last call of `take`. */
   get isEmpty(): boolean {
-    // Those of a large change come after they can be seen.
-    return this.#touched.size === 0 && this.#records.recent.revision === this.#index.revision
+    return this.#touched.size === 0 && this.isWhole
   }
 
   /** What has changed since it began, or since the last call. */
