@@ -16,6 +16,8 @@ export interface WaitingChange {
   readonly decide: Decide<unknown>
   /** When it came, by the monotonic clock. */
   readonly sinceMs: number
+  /** Whether others were faster with it once. */
+  wasOvertaken: boolean
   readonly resolve: (outcome: unknown) => void
   readonly reject: (error: unknown) => void
 }

@@ -90,7 +90,7 @@ export class Writer {
   async submit<Outcome>(actor: Actor, asker: Asker | undefined, decide: Decide<Outcome>): Promise<Outcome> {
     this.#checkOpen()
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
-    this.#enqueue({ actor, asker, decide, sinceMs: this.#elapsed(), resolve, reject })
+    this.#enqueue({ actor, asker, decide, sinceMs: this.#elapsed(), wasOvertaken: false, resolve, reject })
     return promise as Promise<Outcome>
   }
 
@@ -266,8 +266,11 @@ export class Writer {
     if (!(error instanceof OvertakenError)) return refuse(waiting, error)
     this.#togetherMax = Math.max(1, Math.floor(waiting.length / 2))
     const sinceMs = this.#elapsed() - OVERTAKEN_MS_MAX
-    const late = waiting.filter((one) => one.sinceMs <= sinceMs)
-    const again = waiting.filter((one) => one.sinceMs > sinceMs)
+    // Behind a large import, it may have waited for long before its first turn.
+    const isLate = (one: WaitingChange) => one.wasOvertaken && one.sinceMs <= sinceMs
+    const late = waiting.filter(isLate)
+    const again = waiting.filter((one) => !isLate(one))
+    for (const one of again) one.wasOvertaken = true
     refuse(
       late,
       new StorageUnavailableError(

@@ -199,6 +199,21 @@ describe('a change that others were faster with', () => {
     assert.equal(log.commits.length, 4)
   })
 
+  it('is decided again however long it had waited before', async () => {
+    const { store, log, pass } = open()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    log.preparing = promise
+    const adding = store.add(someone, draft('a'))
+    await nextTurn()
+    pass(OVERTAKEN_MS_MAX)
+    resolve()
+    log.before = () => {
+      log.before = () => {}
+      throw new OvertakenError()
+    }
+    assert.equal((await adding).name, 'a')
+  })
+
   it('is given up after some tries, if it is of many', async () => {
     const { store, log } = open()
     await store.add(someone, draft('a'))
