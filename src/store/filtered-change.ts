@@ -56,8 +56,10 @@ export function filteredChange(change: FilteredChange): BulkChange {
 class FilteredPlanner implements BulkPlanner {
   readonly #change: FilteredChange
   readonly #stored: StoredNow
-  readonly #modified = new Map<Configuration, Configuration>()
-  readonly #removed = new Set<Configuration>()
+  readonly #modified: { readonly before: Configuration; readonly after: Configuration }[] = []
+  readonly #removed: Configuration[] = []
+  /** Those of both that have changed since. A set of all would stop the event loop each time that it doubles. */
+  readonly #forgotten = new Set<Configuration>()
   readonly #faults: Fault[] = []
   readonly #refused: Fault[] = []
   #matched = 0
@@ -95,8 +97,13 @@ class FilteredPlanner implements BulkPlanner {
   *conclude(): LongWork<ImportPlan> {
     this.#check()
     const modified: { before: Configuration; after: Configuration }[] = []
-    yield* inSteps(this.#modified, ([before, after]) => modified.push({ before, after }))
-    const removed = [...this.#removed]
+    yield* inSteps(this.#modified, (one) => {
+      if (!this.#forgotten.has(one.before)) modified.push(one)
+    })
+    const removed: Configuration[] = []
+    yield* inSteps(this.#removed, (record) => {
+      if (!this.#forgotten.has(record)) removed.push(record)
+    })
     const unchanged = this.#matched - modified.length - removed.length
     return { added: [], modified, removed, unchanged, growth: this.#growth }
   }
@@ -108,8 +115,12 @@ class FilteredPlanner implements BulkPlanner {
       this.#matched > affectedMax ||
       this.#made > memoryMax ||
       this.#faults.length + this.#refused.length >= FAULTS_MAX ||
-      this.#modified.size + this.#removed.size > IMPORT_ROWS_MAX
+      this.#changes > IMPORT_ROWS_MAX
     )
+  }
+
+  get #changes(): number {
+    return this.#modified.length + this.#removed.length - this.#forgotten.size
   }
 
   #matches(record: Configuration): boolean {
@@ -127,7 +138,7 @@ class FilteredPlanner implements BulkPlanner {
     if (patch === undefined) {
       if (access?.mayRemove(record) === false) this.#refused.push(notGranted(record))
       else {
-        this.#removed.add(record)
+        this.#removed.push(record)
         this.#growth -= memoryOf(record)
       }
       return
@@ -135,7 +146,7 @@ class FilteredPlanner implements BulkPlanner {
     const after = changedBy(patch, record, this.#faults)
     if (access?.mayChange(record, after) === false) this.#refused.push(notGranted(record))
     else if (after !== record) {
-      this.#modified.set(record, after)
+      this.#modified.push({ before: record, after })
       this.#made += heldMemory(amountOf(after))
       this.#growth += memoryOf(after) - memoryOf(record)
     }
@@ -145,12 +156,14 @@ class FilteredPlanner implements BulkPlanner {
   #forget(record: Configuration) {
     if (!this.#matches(record)) return
     this.#matched -= 1
-    const after = this.#modified.get(record)
-    if (after !== undefined) {
-      this.#modified.delete(record)
-      this.#made -= heldMemory(amountOf(after))
-      this.#growth -= memoryOf(after) - memoryOf(record)
-    } else if (this.#removed.delete(record)) this.#growth += memoryOf(record)
+    const { patch } = this.#change
+    const after = patch && record.with(patch)
+    if (after === record) return
+    this.#forgotten.add(record)
+    this.#growth += memoryOf(record)
+    if (after === undefined) return
+    this.#made -= heldMemory(amountOf(after))
+    this.#growth -= memoryOf(after)
   }
 
   #check() {
@@ -160,7 +173,7 @@ class FilteredPlanner implements BulkPlanner {
     if (this.#refused.length > 0 && access !== undefined) throw access.refusal(this.#refused)
     if (this.#faults.length > 0)
       throw new InvalidInputError('Cannot change the records; nothing has changed', this.#faults)
-    if (this.#modified.size + this.#removed.size > IMPORT_ROWS_MAX)
+    if (this.#changes > IMPORT_ROWS_MAX)
       throw new TooManyChangesError(
         `Cannot make more than ${IMPORT_ROWS_MAX} changes at once, and the filters keep ${this.#matched} records; nothing has changed`,
       )

@@ -65,7 +65,9 @@ class ImportPlanner implements BulkPlanner {
   readonly #decided: Decided[] = []
   /** Where the row of a name is; made once it is needed. */
   readonly #positions = new Map<string, number>()
-  readonly #removed = new Set<Configuration>()
+  readonly #removed: Configuration[] = []
+  /** Those of `#removed` that have changed since. A set of all would stop the event loop each time that it doubles. */
+  readonly #kept = new Set<Configuration>()
   #refused = 0
   #added = 0
   /** Estimated bytes of the records that it makes, and of those less the ones that they replace. */
@@ -94,8 +96,11 @@ class ImportPlanner implements BulkPlanner {
       if (position !== undefined && draft !== undefined) this.#decideRow(draft, position)
     })
     yield* inSteps(records, ({ before, after }) => {
-      if (before !== undefined && this.#removed.delete(before)) this.#growth += memoryOf(before)
-      if (after !== undefined && this.#mode === 'replace') this.#decideRemoval(after)
+      if (before !== undefined && this.#isRemoved(before)) {
+        this.#kept.add(before)
+        this.#growth += memoryOf(before)
+      }
+      if (after !== undefined) this.#decideRemoval(after)
     })
   }
 
@@ -113,7 +118,11 @@ class ImportPlanner implements BulkPlanner {
         added.push(after.id === id ? after : new Configuration(id, after))
       }
     })
-    return { added, modified, removed: [...this.#removed], unchanged, growth: this.#growth }
+    const removed: Configuration[] = []
+    yield* inSteps(this.#removed, (record) => {
+      if (!this.#kept.has(record)) removed.push(record)
+    })
+    return { added, modified, removed, unchanged, growth: this.#growth }
   }
 
   *#findPositions(): LongWork<void> {
@@ -151,9 +160,14 @@ class ImportPlanner implements BulkPlanner {
     this.#growth += sign * (recordMemory(amount) - (before === undefined ? 0 : memoryOf(before)))
   }
 
+  #isRemoved(record: Configuration): boolean {
+    if (this.#mode === 'merge' || this.#positions.has(record.name)) return false
+    return this.#stored.access?.mayRemove(record) !== false
+  }
+
   #decideRemoval(record: Configuration) {
-    if (this.#positions.has(record.name) || this.#stored.access?.mayRemove(record) === false) return
-    this.#removed.add(record)
+    if (!this.#isRemoved(record)) return
+    this.#removed.push(record)
     this.#growth -= memoryOf(record)
   }
 
