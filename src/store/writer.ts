@@ -220,15 +220,15 @@ export class Writer {
   /**
    * Takes what waits, up to the next change of many, as far as it fits together. What does not comes first next time.
    *
-   * @param most How many at most.
+   * @param triesMax How many it looks at.
    */
-  #decideTogether(most = this.#togetherMax): DecidedChanges {
+  #decideTogether(triesMax = Number.POSITIVE_INFINITY): DecidedChanges {
     const batch = new DecidedChanges(this.#index, this.#latestId, timestamp())
     const endMs = performance.now() + DECISION_MS
     const left: WaitingChange[] = []
     let tried = 0
     for (const waiting of this.#waiting) {
-      if ('take' in waiting || batch.waiting.length >= most) break
+      if ('take' in waiting || tried >= triesMax || batch.waiting.length >= this.#togetherMax) break
       if (batch.names.size >= this.#log.namesMax) break
       if (tried % DECISIONS_A_LOOK === DECISIONS_A_LOOK - 1 && performance.now() >= endMs) break
       tried += 1

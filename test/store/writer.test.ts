@@ -249,6 +249,25 @@ describe('a change that others were faster with', () => {
     await later
     assert.equal(log.catchUps, 2)
   })
+
+  it('is not refused for such a state either when one of those that wait has to wait again', async () => {
+    const { store, log, addElsewhere } = open()
+    log.allowsSequences = false
+    let later: Promise<unknown> | undefined
+    log.whileCatchingUp = () => {
+      log.whileCatchingUp = () => {
+        log.whileCatchingUp = () => {}
+        addElsewhere('b')
+      }
+      // Only now do both of those below depend on each other.
+      addElsewhere('a')
+      later = store.remove(someone, 'b')
+    }
+    const modified = store.modify(someone, 'a', { port: 1 })
+    await assert.rejects(store.add(someone, draft('a')), NameTakenError)
+    await Promise.all([modified, later])
+    assert.deepEqual(names(store), ['a'])
+  })
 })
 
 describe('a change of many that finds nothing', () => {
