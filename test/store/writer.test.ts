@@ -2,7 +2,13 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { OvertakenError, StorageFullError, StorageUnavailableError } from '../../src/errors.ts'
+import {
+  MemoryFullError,
+  OvertakenError,
+  StorageFullError,
+  StorageUnavailableError,
+  TooManyChangesError,
+} from '../../src/errors.ts'
 import { Scheduler } from '../../src/scheduler.ts'
 import type { Asker } from '../../src/store/authorship.ts'
 import type { ChangedRecords, StoredNow } from '../../src/store/bulk-change.ts'
@@ -12,6 +18,7 @@ import { Configuration } from '../../src/store/configuration.ts'
 import { ConfigurationIndex } from '../../src/store/configuration-index.ts'
 import { ConfigurationStore } from '../../src/store/configuration-store.ts'
 import { filteredChange } from '../../src/store/filtered-change.ts'
+import { amountOf, recordMemory } from '../../src/store/record-room.ts'
 import { Records } from '../../src/store/records.ts'
 import { NameTakenError, StaleListError, UnknownNameError } from '../../src/store/refusals.ts'
 import { BULK_TRIES_MAX, OVERTAKEN_MS_MAX, Writer } from '../../src/store/writer.ts'
@@ -61,12 +68,12 @@ class ScriptedLog implements ChangeLog {
   async close() {}
 }
 
-function open() {
+function open(recordBytesMax?: number) {
   let nowMs = 0
   const scheduler = new Scheduler()
   const records = new Records(new ConfigurationIndex(), scheduler)
   const log = new ScriptedLog(records)
-  const writer = new Writer(records, log, scheduler, undefined, () => nowMs)
+  const writer = new Writer(records, log, scheduler, recordBytesMax, () => nowMs)
   const store = new ConfigurationStore(records, log, writer)
   /** As a change by another process, which the log hears of. */
   const addElsewhere = (name: string) =>
@@ -76,7 +83,7 @@ function open() {
   const pass = (ms: number) => {
     nowMs += ms
   }
-  return { store, log, addElsewhere, pass }
+  return { store, log, records, addElsewhere, pass }
 }
 
 describe('changes of one commit', () => {
@@ -304,4 +311,72 @@ describe('a change of many that finds nothing', () => {
     const { removed } = await store.changeTogether(someone, { ...change, planFor })
     assert.deepEqual([removed.map(({ name }) => name), names(store)], [['a'], []])
   })
+})
+
+describe('a change of many that was planned before its turn', () => {
+  /** Called when its turn comes: until then it catches up once, to be planned. */
+  const inTurn = (log: ScriptedLog, then: () => void) => {
+    log.whileCatchingUp = () => {
+      log.whileCatchingUp = then
+    }
+  }
+
+  it('is refused if by then there is no memory for it', async () => {
+    const { store, log, addElsewhere } = open(3.5 * recordMemory(amountOf(new Configuration(1, draft('a')))))
+    inTurn(log, () => ['c', 'd'].map(addElsewhere))
+    await assert.rejects(store.importAll(someone, [draft('a'), draft('b')], 'merge'), MemoryFullError)
+    assert.deepEqual([log.commits, names(store)], [[], ['c', 'd']])
+  })
+
+  it('is planned again if by then others are in the place of all records', async () => {
+    const { store, log, records } = open()
+    inTurn(log, () => {
+      log.whileCatchingUp = () => {}
+      const others = new ConfigurationIndex()
+      others.apply({ add: new Configuration(7, draft('a')) }, 7)
+      records.replace(others)
+    })
+    const { added, modified } = await store.importAll(someone, [draft('a', { port: 3 })], 'merge')
+    assert.deepEqual([added, modified.map(({ after }) => [after.id, after.port])], [[], [[7, 3]]])
+    assert.equal(store.find('a')?.port, 3)
+  })
+
+  it('is not made if by then its caller has gone', async () => {
+    const { store, log } = open()
+    const gone = new Error('gone')
+    const client = new AbortController()
+    const planned = Promise.withResolvers<void>()
+    let asked = 0
+    const checkAgain = () => {
+      asked += 1
+      // Before its plan, and after it.
+      if (asked === 2) planned.resolve()
+    }
+    log.before = async () => {
+      await planned.promise
+      await nextTurn()
+      client.abort(gone)
+    }
+    const asker = { signal: client.signal, checkAgain }
+    const importing = store.importAll(someone, [draft('a')], 'merge', undefined, asker)
+    await Promise.all([store.add(someone, draft('b')), assert.rejects(importing, gone)])
+    assert.deepEqual(log.commits, [['b']])
+  })
+})
+
+describe('the ids of a change of many that is not made', () => {
+  for (const [error, isKept] of [
+    [new TooManyChangesError('too large'), false],
+    [new StorageFullError('no room'), true],
+    [new StorageUnavailableError('the disk failed'), true],
+  ] as const)
+    it(`are ${isKept ? 'not given again' : 'still free'}: ${error.message}`, async () => {
+      const { store, log } = open()
+      log.before = () => {
+        log.before = () => {}
+        throw error
+      }
+      await assert.rejects(store.importAll(someone, [draft('a'), draft('b')], 'merge'), error)
+      assert.equal((await store.add(someone, draft('c'))).id, isKept ? 3 : 1)
+    })
 })
