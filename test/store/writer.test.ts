@@ -4,6 +4,7 @@ import { describe, it } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   MemoryFullError,
+  NotGrantedError,
   OvertakenError,
   StorageFullError,
   StorageUnavailableError,
@@ -170,6 +171,53 @@ describe('a right', () => {
     const refused = assert.rejects(store.add(someone, draft('a'), caller), { message: 'withdrawn' })
     await Promise.all([refused, store.add(someone, draft('b'))])
     assert.deepEqual([log.commits, names(store)], [[['a', 'b'], ['b']], ['b']])
+  })
+
+  it('of a change of many also counts once more when that is written', async () => {
+    const { store, log } = open()
+    const { right, asker: caller } = asker()
+    log.before = ({ check }) => {
+      right.isGranted = false
+      check()
+    }
+    const importing = store.importAll(someone, [draft('a'), draft('b')], 'merge', undefined, caller)
+    await assert.rejects(importing, { message: 'withdrawn' })
+    assert.deepEqual(names(store), [])
+  })
+
+  describe('that has become another one when a change is written', () => {
+    const rights = (grant: string) =>
+      ({ kind: 'client', name: 'team', scope: 'write', grants: [grant] }) as const
+    const ofA = rights('write?prefix=a%2F')
+    const ofB = rights('write?prefix=b%2F')
+
+    /** Somebody who loses his grant for another one when the next change is written. */
+    async function setUp() {
+      const { store, log } = open()
+      for (const name of ['a/1', 'b/1']) await store.add(someone, draft(name))
+      const caller = { principal: ofA as typeof ofA | typeof ofB, signal: new AbortController().signal }
+      log.before = ({ check }) => {
+        caller.principal = ofB
+        check()
+      }
+      return { store, caller }
+    }
+
+    it('has it decided again', async () => {
+      const { store, caller } = await setUp()
+      await assert.rejects(store.add(someone, draft('a/2'), caller), NotGrantedError)
+      assert.deepEqual(names(store), ['a/1', 'b/1'])
+    })
+
+    it('has it planned again, if it is of many', async () => {
+      const { store, caller } = await setUp()
+      const change = filteredChange({ matches: () => true, query: 'all=1', patch: { port: 1 } })
+      await store.changeTogether(someone, change, undefined, caller)
+      assert.deepEqual(
+        store.list(0, 9).map(({ port }) => port),
+        [22, 1],
+      )
+    })
   })
 })
 
