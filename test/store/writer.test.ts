@@ -18,7 +18,7 @@ import type { ChangeLog, Commit, Committed } from '../../src/store/change-log.ts
 import { Configuration } from '../../src/store/configuration.ts'
 import { ConfigurationIndex } from '../../src/store/configuration-index.ts'
 import { ConfigurationStore } from '../../src/store/configuration-store.ts'
-import { filteredChange } from '../../src/store/filtered-change.ts'
+import { filteredChange, TooManyAffectedError } from '../../src/store/filtered-change.ts'
 import { amountOf, recordMemory } from '../../src/store/record-room.ts'
 import { Records } from '../../src/store/records.ts'
 import { NameTakenError, StaleListError, UnknownNameError } from '../../src/store/refusals.ts'
@@ -326,6 +326,25 @@ describe('a change that others were faster with', () => {
 })
 
 describe('a change of many that finds nothing', () => {
+  it('waits for no other change', async () => {
+    const { store, log } = open()
+    const held = Promise.withResolvers<void>()
+    const begun = Promise.withResolvers<void>()
+    log.before = () => {
+      begun.resolve()
+      return held.promise
+    }
+    const adding = store.add(someone, draft('a'))
+    await begun.promise
+    const { tag } = await store.changeTogether(
+      someone,
+      filteredChange({ matches: () => true, query: 'all=1', patch: { port: 1 } }),
+    )
+    assert.equal(tag, store.tag)
+    held.resolve()
+    await adding
+  })
+
   it('is refused all the same if the records are not the expected ones any more', async () => {
     const { store, log, addElsewhere } = open()
     const { tag } = store
@@ -374,6 +393,16 @@ describe('a change of many that was planned before its turn', () => {
     inTurn(log, () => ['c', 'd'].map(addElsewhere))
     await assert.rejects(store.importAll(someone, [draft('a'), draft('b')], 'merge'), MemoryFullError)
     assert.deepEqual([log.commits, names(store)], [[], ['c', 'd']])
+  })
+
+  it('is refused if by then it would affect more records than it may', async () => {
+    const { store, log, addElsewhere } = open()
+    await store.add(someone, draft('a'))
+    log.commits.length = 0
+    inTurn(log, () => addElsewhere('b'))
+    const change = { matches: () => true, query: 'all=1', patch: { port: 1 }, affectedMax: 1 }
+    await assert.rejects(store.changeTogether(someone, filteredChange(change)), TooManyAffectedError)
+    assert.deepEqual(log.commits, [])
   })
 
   it('is planned again if by then others are in the place of all records', async () => {
