@@ -225,6 +225,15 @@ describe('a large import', () => {
     assert.deepEqual(names((await openStore(t, folder)).store), ['b', 'c', 'd'])
   })
 
+  it('is completed by the close of the store while it is still planned', async (t) => {
+    const { store, folder, close } = await openFilled(t)
+    const { count } = store
+    const importing = store.importAll(someone, drafts('new'), 'merge')
+    await nextTurn()
+    await Promise.all([close(), importing])
+    assert.equal((await openStore(t, folder)).store.count, count + MANY)
+  })
+
   it('lets no more changes wait than may wait for the disk', async (t) => {
     const { store, files } = await openWith(t)
     const held = holdUp(files, 'write', dataFiles.journal)
