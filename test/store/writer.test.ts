@@ -116,6 +116,16 @@ describe('changes of one commit', () => {
     assert.deepEqual(log.commits, [['a', 'b'], ['c', 'a'], ['c']])
   })
 
+  it('come first next time if they had to wait for one of the same name', async () => {
+    const { store, log } = open()
+    log.allowsSequences = false
+    log.namesMax = 2
+    const change = store.add(someone, draft('a'))
+    const sameName = store.modify(someone, 'a', { port: 1 })
+    await Promise.all([change, sameName, ...['b', 'c', 'd'].map((name) => store.add(someone, draft(name)))])
+    assert.deepEqual(log.commits, [['a', 'b'], ['a', 'c'], ['d']])
+  })
+
   it('are refused together, and nothing behind them', async () => {
     const { store, log } = open()
     log.before = () => {
@@ -239,6 +249,8 @@ describe('a change that others were faster with', () => {
     assert.ok(second?.status === 'fulfilled' && second.value.id === 2)
     assert.deepEqual(log.commits, [['a', 'b', 'c', 'd'], ['b'], ['c', 'd']])
     assert.deepEqual(names(store), ['a', 'b', 'c', 'd'])
+    await Promise.all(['e', 'f', 'g'].map((name) => store.add(someone, draft(name))))
+    assert.deepEqual(log.commits.at(-1), ['e', 'f', 'g'])
   })
 
   it('is given up after a while', async () => {
