@@ -147,14 +147,15 @@ describe('a journal', () => {
       journal.restart(1, () => applied).then(() => answered.push('restarted')),
     ]
     await begun.promise
+    all.push(append('late').then(() => answered.push('late')))
     for (let turn = 0; turn < 100; turn++) await nextTurn()
     assert.deepEqual([applied, answered], [['1 before'], ['before']])
     assert.deepEqual(await stored(), ['before', 'a', 'b', 'c'])
     end.resolve()
     await Promise.all(all)
-    assert.deepEqual(applied, ['1 before', '2 slow', '5 behind'])
-    assert.deepEqual(answered, ['before', 'slow', 'behind', 'restarted'])
-    assert.deepEqual(await stored(), applied)
+    assert.deepEqual(applied, ['1 before', '2 slow', '5 behind', '9 late'])
+    assert.deepEqual(answered, ['before', 'slow', 'behind', 'restarted', 'late'])
+    assert.deepEqual(await stored(), [...applied.slice(0, 3), 'late'])
   })
 
   it('asks in the tick in which a frame is written whether it may be', async (t) => {
