@@ -6,8 +6,9 @@ import { basename, join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { encodeJournalStart } from '../../../src/journal/journal-file.ts'
 import { CHANGE_VERSION } from '../../../src/store/change.ts'
+import { OVERTAKEN_MS_MAX } from '../../../src/store/writer.ts'
 import { until } from '../../support/eventually.ts'
-import { createFailingFiles, type FailingFiles, failOn } from '../../support/failing-files.ts'
+import { createFailingFiles, type FailingFiles, failOn, holdUp } from '../../support/failing-files.ts'
 import { draft, names, openStore, someone } from '../../support/store.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -96,6 +97,22 @@ describe('a journal of an older form', () => {
     await close()
     const { store: again } = await open()
     assert.deepEqual([names(again), again.find('a')?.port], [['a', 'b'], 23])
+  })
+
+  it('takes its first change however long that compaction takes', async (t) => {
+    const { folder, old, open } = await olderFolder(t)
+    await writeFile(join(folder, 'journal.old.jsonl'), old)
+    await writeFile(join(folder, 'journal.jsonl'), journalOf(1, 1))
+    const files = createFailingFiles()
+    const snapshot = holdUp(files, 'rename', 'snapshot.json')
+    const { store } = await open(files)
+    await snapshot.begun
+    const adding = store.add(someone, draft('b'))
+    const nowMs = performance.now()
+    t.mock.method(performance, 'now', () => nowMs + OVERTAKEN_MS_MAX)
+    snapshot.release()
+    await adding
+    assert.deepEqual(names(store), ['a', 'b'])
   })
 
   it('is whole after a kill at any system call of the change that replaces it', async (t) => {
