@@ -124,8 +124,9 @@ export class Writer {
   /** Refuses further changes. Resolves once those that came before have been made or refused. */
   async close(): Promise<void> {
     this.#isClosing = true
-    while (this.#running !== undefined || this.#bulks.size > 0)
-      await Promise.allSettled([this.#running, ...this.#bulks])
+    // One that is still planned comes to its turn later.
+    while (this.#bulks.size > 0) await Promise.allSettled(this.#bulks)
+    await this.#running
   }
 
   get #index(): ConfigurationIndex {

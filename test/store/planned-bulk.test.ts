@@ -17,9 +17,10 @@ import { TOUCHED_RECORDS_MAX } from '../../src/store/touched-records.ts'
 import { createRandom, type Random } from '../support/random.ts'
 import { draft, someone } from '../support/store.ts'
 
-const RUNS = 300
+const RUNS = 100
 const DIGIT_BYTES_MAX = 8
-const NAMES = Array.from({ length: 12 }, (_, i) => `n${i}`)
+/** More than are looked at in one step. */
+const NAMES = Array.from({ length: 3 * ITEMS_A_STEP }, (_, i) => `n${i}`)
 const room = new RecordRoom(Number.POSITIVE_INFINITY)
 
 function openRecords(scheduler = new Scheduler()) {
@@ -40,11 +41,11 @@ const bulks: Record<string, BulkChange> = {
     patch: undefined,
   }),
   'an import that merges': bulkImport(
-    NAMES.slice(0, 6).map((name) => draft(name, { port: 3 })),
+    NAMES.slice(0, 24).map((name) => draft(name, { port: 3 })),
     'merge',
   ),
   'an import that replaces': bulkImport(
-    NAMES.slice(3, 8).map((name) => draft(name, { port: 3 })),
+    NAMES.slice(12, 36).map((name) => draft(name, { port: 3 })),
     'replace',
   ),
 }
@@ -85,7 +86,7 @@ describe('a change of many that is planned before its turn', () => {
             if (change !== undefined) apply(change)
           }
         }
-        changeSome(20)
+        changeSome(4 * NAMES.length)
         const planned = new PlannedBulk({ bulk, asker: undefined }, records, room, records.index.lastId)
         const ahead = planned.decide(records.index.lastId)
         while (!ahead.next().done) if (random.integer(0, 2) === 0) changeSome(3)
