@@ -1,5 +1,5 @@
 import { NOTED_NAME_BYTES, STREAM_PIECE_CHARACTERS } from '../limits.ts'
-import type { LongWork } from '../scheduler.ts'
+import { type LongWork, SliceClock } from '../scheduler.ts'
 import type { Configuration } from '../store/configuration.ts'
 import { GROUP_KEY, groupsIn, type Labels, labelOf, variableOfKey } from '../store/labels.ts'
 import { ITEMS_A_STEP, inSteps } from '../store/slices.ts'
@@ -246,15 +246,17 @@ export class GroupMembers implements ExportTail {
   }
 }
 
-/** Joins short texts into pieces of about STREAM_PIECE_CHARACTERS, with an empty piece for each empty text. */
+/** Joins short texts into pieces of about STREAM_PIECE_CHARACTERS, or of what a slice has time for, even if that is none. */
 function* inPieces(texts: Iterable<string>): Generator<string> {
+  const clock = new SliceClock()
+  clock.begin()
   let piece = ''
   for (const text of texts) {
     piece += text
-    if (text === '') yield ''
-    if (piece.length < STREAM_PIECE_CHARACTERS) continue
+    if (!clock.isOverAfterStep() && piece.length < STREAM_PIECE_CHARACTERS) continue
     yield piece
     piece = ''
+    clock.begin()
   }
   if (piece !== '') yield piece
 }

@@ -1,5 +1,5 @@
 import { NOTED_NAME_BYTES, STREAM_PIECE_CHARACTERS } from '../limits.ts'
-import type { LongWork } from '../scheduler.ts'
+import { type LongWork, SliceClock } from '../scheduler.ts'
 import type { Configuration } from '../store/configuration.ts'
 import type { Matcher } from '../store/record-filter.ts'
 import { ITEMS_A_STEP, inSteps } from '../store/slices.ts'
@@ -175,7 +175,8 @@ function* withTail(
 }
 
 /**
- * Joins records into pieces of about STREAM_PIECE_CHARACTERS. The empty ones between them let the sender look at the clock.
+ * Joins records into pieces of about STREAM_PIECE_CHARACTERS, or of what a slice has time for: a long piece of short texts
+ * takes longer to send.
  *
  * @param encode Returns undefined for a record to leave out.
  */
@@ -191,6 +192,8 @@ export function* piecesOf(
     piece = ''
     return taken
   }
+  const clock = new SliceClock()
+  clock.begin()
   let isFirst = true
   let looked = 0
   for (const record of records) {
@@ -200,8 +203,10 @@ export function* piecesOf(
       isFirst = false
     }
     looked += 1
-    if (piece.length >= STREAM_PIECE_CHARACTERS) yield take()
-    else if (looked % ITEMS_A_STEP === 0) yield ''
+    const isOver = looked % ITEMS_A_STEP === 0 && clock.isOverAfterStep()
+    if (!isOver && piece.length < STREAM_PIECE_CHARACTERS) continue
+    yield take()
+    clock.begin()
   }
   yield piece + end
 }
