@@ -10,8 +10,8 @@ export interface Commit {
   /** When the first of them came, or the bulk had its turn, by the monotonic clock. */
   readonly sinceMs: number
   /**
-   * Called just before they are written, if other work has run since `commit` was called. What it throws refuses them:
-   * {OvertakenError} if they must be decided again.
+   * Called in the moment in which they are written or sent. What it throws refuses them: {OvertakenError} if they must be
+   * decided again.
    */
   readonly check: () => void
 }
