@@ -180,6 +180,8 @@ export class Writer {
   async #makeAlone(bulk: WaitingBulk) {
     this.#waiting.shift()
     await bulk.take()
+    // Its caller hears of it before others are decided.
+    await nextTurn()
     // It may have taken long.
     this.#dropGone()
   }
@@ -264,7 +266,12 @@ export class Writer {
    * that others change again and again must not keep the rest from being made.
    */
   async #failed(waiting: readonly WaitingChange[], error: unknown) {
-    if (!(error instanceof OvertakenError)) return refuse(waiting, error)
+    if (!(error instanceof OvertakenError)) {
+      refuse(waiting, error)
+      // Their callers hear of it before others are decided.
+      await nextTurn()
+      return
+    }
     this.#togetherMax = Math.max(1, Math.floor(waiting.length / 2))
     const sinceMs = this.#elapsed() - OVERTAKEN_MS_MAX
     // Behind a large import, it may have waited for long before its first turn.

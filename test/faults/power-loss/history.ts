@@ -80,10 +80,10 @@ export class History {
     this.#acknowledged = applied(this.#acknowledged, change)
   }
 
-  /** Refuses all pending changes. After a full disk they must never show. */
-  refuse(reason: 'full disk' | 'failed disk'): void {
-    if (reason === 'failed disk') this.#doubtful = this.#taken
-    this.#taken = []
+  /** Refuses a change that was taken; others may have been taken since. After a full disk it must never show. */
+  refuse(change: HistoryChange, reason: 'full disk' | 'failed disk'): void {
+    if (reason === 'failed disk') this.#doubtful = [...this.#doubtful, change]
+    this.#taken = this.#taken.filter((one) => one !== change)
   }
 
   /** The store has recovered from a failed disk: what it refused must never show from now on. */

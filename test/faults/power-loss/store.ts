@@ -262,12 +262,13 @@ function observeStore(
   }
 
   function refused({ decision }: Pending, error: unknown) {
-    const isTaken = typeof decision === 'object' && history.isTaken(decision)
+    const taken = typeof decision === 'object' && history.isTaken(decision) ? decision : undefined
     const isFull = error instanceof StorageFullError
     if (isFull || error instanceof StorageUnavailableError) {
       assert.ok(disk.failures > 0, `a change was refused although the disk had not failed: ${error.message}`)
-      if (isTaken) history.refuse(isFull ? 'full disk' : 'failed disk')
-    } else if (isTaken || !(error instanceof NameTakenError || error instanceof UnknownNameError)) throw error
+      if (taken !== undefined) history.refuse(taken, isFull ? 'full disk' : 'failed disk')
+    } else if (taken !== undefined || !(error instanceof NameTakenError || error instanceof UnknownNameError))
+      throw error
   }
 
   return {
