@@ -8,7 +8,7 @@ import type { Access } from './access.ts'
 import type { Actor, Asker } from './authorship.ts'
 import { type BulkChange, changesNothing } from './bulk-change.ts'
 import type { Change } from './change.ts'
-import type { ChangeLog } from './change-log.ts'
+import type { ChangeLog, Commit, Committed } from './change-log.ts'
 import type { Configuration } from './configuration.ts'
 import type { ConfigurationIndex } from './configuration-index.ts'
 import { DecidedChanges, type WaitingChange } from './decided-changes.ts'
@@ -52,6 +52,8 @@ export class Writer {
   #running: Promise<void> | undefined
   /** Changes of many that are planned, or wait for their turn, or are made. */
   readonly #bulks = new Set<Promise<unknown>>()
+  /** Whether a change of many has its turn. Then who waits behind it, and has gone, leaves room for others. */
+  #isAlone = false
   #isClosing = false
   /** The highest id ever given, to a change that failed, too: the disk may have kept it. */
   #lastId: number
@@ -147,7 +149,7 @@ export class Writer {
   }
 
   #enqueue(waiting: WaitingChange | WaitingBulk) {
-    if (this.#waiting.length >= WAITING_CHANGES_MAX) this.#dropGone()
+    if (this.#isAlone && this.#waiting.length >= WAITING_CHANGES_MAX) this.#dropGone()
     if (this.#waiting.length >= WAITING_CHANGES_MAX)
       throw new OverloadedError('Cannot take another change: too many are waiting')
     this.#waiting.push(waiting)
@@ -179,7 +181,9 @@ export class Writer {
 
   async #makeAlone(bulk: WaitingBulk) {
     this.#waiting.shift()
+    this.#isAlone = true
     await bulk.take()
+    this.#isAlone = false
     // Its caller hears of it before others are decided.
     await nextTurn()
     // It may have taken long.
@@ -246,19 +250,23 @@ export class Writer {
     const { changes, lastId, sinceMs } = batch
     const beginMs = this.#elapsed()
     const check = () => batch.check()
-    const { changes: made } = await this.#log
-      .commit({ changes, isBulk: false, sinceMs, check })
-      .catch((error: unknown) => this.#keepIds(lastId, error))
+    const { changes: made } = await this.#commitWith(lastId, { changes, isBulk: false, sinceMs, check })
     this.#lastId = lastId
     this.#togetherMax = this.#log.namesMax
     this.#log.linger?.ended(batch.waiting.length + this.#waiting.length, beginMs, this.#elapsed())
     return made
   }
 
-  /** A disk that failed may have kept a change: its id is not given again. */
-  #keepIds(lastId: number, error: unknown): never {
-    if (error instanceof StorageFullError || error instanceof StorageUnavailableError) this.#lastId = lastId
-    throw error
+  /** Commits. A disk that fails at that may have kept a change: its id is not given again. @param lastId After it. */
+  async #commitWith(lastId: number, commit: Commit): Promise<Committed> {
+    const { isWritable } = this.#log
+    try {
+      return await this.#log.commit(commit)
+    } catch (error) {
+      const mayBeKept = error instanceof StorageFullError || error instanceof StorageUnavailableError
+      if (isWritable && mayBeKept) this.#lastId = lastId
+      throw error
+    }
   }
 
   /**
@@ -389,9 +397,8 @@ export class Writer {
     const check = () => {
       if (!planned.isStillGranted()) throw new OvertakenError()
     }
-    const committed = await this.#log
-      .commit({ changes, isBulk: true, sinceMs: this.#elapsed(), check })
-      .catch((error: unknown) => this.#keepIds(plan.added.at(-1)?.id ?? lastId, error))
+    const commit = { changes, isBulk: true, sinceMs: this.#elapsed(), check }
+    const committed = await this.#commitWith(plan.added.at(-1)?.id ?? lastId, commit)
     // A log that gives other ids gives other changes.
     const added = committed.changes === changes ? plan.added : recordsAdded(committed.changes)
     return { ...plan, added, tag: tagFor(access, this.#log.store, committed.revision) }
