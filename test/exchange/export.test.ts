@@ -80,7 +80,8 @@ describe('an export', () => {
     })
   }
 
-  it('comes in pieces of about 64 KiB, and is summarized in steps of few records', () => {
+  it('comes in pieces of about 64 KiB, and is summarized in steps of few records', (t) => {
+    t.mock.method(performance, 'now', () => 0)
     const records = recordsOf(
       Array.from({ length: 2_000 }, (_, i) => draft(`a${i}`, { username: 'u'.repeat(i % 200) })),
     )
