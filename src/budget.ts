@@ -43,7 +43,7 @@ const shares = {
   keptVersions: { share: 1 / 64, heapShare: 1 / 64 },
   /** What exports note of records before they are sent. */
   exportNotes: { share: 1 / 64, heapShare: 1 / 64 },
-  /** Different keys and values of labels in a count, by COUNTED_TEXT_BYTES. */
+  /** Different keys, values and sets of labels in a count, by COUNTED_TEXT_BYTES. */
   labelCounts: { share: 1 / 128, heapShare: 1 / 128 },
 } as const
 

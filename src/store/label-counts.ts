@@ -4,7 +4,7 @@ import { TEXT_HASHES } from '../text-hash.ts'
 import type { Configuration } from './configuration.ts'
 import { GROUP_KEY, groupsIn, type Labels } from './labels.ts'
 import type { Matcher } from './record-filter.ts'
-import { inSteps } from './slices.ts'
+import { ITEMS_A_STEP, inSteps } from './slices.ts'
 import { TextCounts } from './text-counts.ts'
 
 /** The most frequent keys that are listed, and of each the most frequent values. */
@@ -36,6 +36,9 @@ interface ValueCount {
 const PARTS_MAX = 32
 /** Members of groups that are remembered, by the text of the label, while they are counted. */
 const MEMBERS_REMEMBERED_MAX = 10_000
+/** Different sets of labels that are remembered, and their share of the texts that are held at once. */
+const SETS_MAX = 8_192
+const SETS_SHARE = 1 / 8
 
 /** The most frequent of some texts. */
 interface Listed {
@@ -58,27 +61,34 @@ export function* countLabelValues(
   matches: Matcher,
   textsMax: number = Number.POSITIVE_INFINITY,
 ): LongWork<LabelCounts> {
-  const kept = yield* keptOf(leaves, matches)
+  const kept = yield* keptOf(leaves, matches, Math.min(SETS_MAX, SETS_SHARE * textsMax))
+  const countedMax = textsMax - kept.sets.size
   const [keys = { top: [], size: 0 }] = yield* countAll(
     kept,
     1,
     LABEL_KEYS_LISTED_MAX,
-    textsMax,
-    (labels, counts) => {
-      for (const key in labels) counts.add(0, key)
+    countedMax,
+    (labels, records, counts) => {
+      for (const key in labels) counts.add(0, key, records)
     },
   )
   const groups = new Map(keys.top.map(([key], group) => [key, group]))
   const members = new RememberedMembers()
-  const values = yield* countAll(kept, groups.size, LABEL_VALUES_LISTED_MAX, textsMax, (labels, counts) => {
-    for (const key in labels) {
-      const group = groups.get(key)
-      if (group === undefined) continue
-      const value = labels[key] ?? ''
-      if (key !== GROUP_KEY) counts.add(group, value)
-      else for (const member of members.of(value)) counts.add(group, member)
-    }
-  })
+  const values = yield* countAll(
+    kept,
+    groups.size,
+    LABEL_VALUES_LISTED_MAX,
+    countedMax,
+    (labels, records, counts) => {
+      for (const key in labels) {
+        const group = groups.get(key)
+        if (group === undefined) continue
+        const value = labels[key] ?? ''
+        if (key !== GROUP_KEY) counts.add(group, value, records)
+        else for (const member of members.of(value)) counts.add(group, member, records)
+      }
+    },
+  )
   const labels = keys.top.map(([key, count], group) => {
     const { top = [], size = 0 } = values[group] ?? {}
     return { key, count, values: top.map(([value, count]) => ({ value, count })), more: size - top.length }
@@ -86,51 +96,66 @@ export function* countLabelValues(
   return { labels, more: keys.size - labels.length }
 }
 
-/** Records with labels that a filter keeps. */
+/** The labels of the records that a filter keeps. */
 interface Kept {
+  /** How many records have them. Equal labels are mostly one object, so that few of these have to be looked at. */
+  readonly sets: ReadonlyMap<Labels, { readonly records: number }>
   readonly leaves: Leaves
-  /** For each record in turn, 1 if it is one of them. */
-  readonly isKept: Uint8Array
+  /** For each record in turn, 1 if its labels are none of these sets. */
+  readonly isOther: Uint8Array
 }
 
 /** Asks the filter once for each record: it may take much longer than a look at the labels. */
-function* keptOf(leaves: Leaves, matches: Matcher): LongWork<Kept> {
-  const isKept = new Uint8Array(leaves.reduce((sum, { length }) => sum + length, 0))
-  let at = 0
+function* keptOf(leaves: Leaves, matches: Matcher, setsMax: number): LongWork<Kept> {
+  const sets = new Map<Labels, { records: number }>()
+  const isOther = new Uint8Array(leaves.reduce((sum, { length }) => sum + length, 0))
+  let at = -1
   for (const leaf of leaves) {
     for (const record of leaf) {
-      if (record.labels !== undefined && matches(record)) isKept[at] = 1
       at += 1
+      const { labels } = record
+      if (labels === undefined || !matches(record)) continue
+      const known = sets.get(labels)
+      if (known !== undefined) known.records += 1
+      else if (sets.size < setsMax) sets.set(labels, { records: 1 })
+      else isOther[at] = 1
     }
     yield
   }
-  return { leaves, isKept }
+  return { sets, leaves, isOther }
 }
 
 /**
  * The most frequent texts of each group.
  *
- * @param take Adds the texts of some labels to the counts.
+ * @param take Adds the texts of labels to the counts, for so many records.
  */
 function* countAll(
-  { leaves, isKept }: Kept,
+  { sets, leaves, isOther }: Kept,
   groups: number,
   listedMax: number,
   textsMax: number,
-  take: (labels: Labels, counts: TextCounts) => void,
+  take: (labels: Labels, records: number, counts: TextCounts) => void,
 ): LongWork<readonly Listed[]> {
   let all: readonly Listed[] = Array.from({ length: groups }, () => ({ top: [], size: 0 }))
   for (let from = 0; from < TEXT_HASHES; ) {
     const counts = new TextCounts(textsMax, from)
-    let at = 0
+    let looked = 0
+    for (const [labels, { records }] of sets) {
+      take(labels, records, counts)
+      if (counts.isTooLarge) yield* makeRoom(counts, from)
+      looked += 1
+      if (looked % ITEMS_A_STEP === 0) yield
+    }
+    let at = -1
     for (const leaf of leaves) {
-      for (const { labels = {} } of leaf) {
-        if (isKept[at] === 1) take(labels, counts)
+      for (const record of leaf) {
         at += 1
-        if (counts.isTooLarge) yield* counts.shrink()
+        if (isOther[at] !== 1) continue
+        take(record.labels ?? {}, 1, counts)
+        if (counts.isTooLarge) yield* makeRoom(counts, from)
       }
       yield
-      if (from === 0 && counts.to < TEXT_HASHES / PARTS_MAX) throw new AnswerTooLargeError(TOO_MANY)
     }
     const next: Listed[] = []
     for (const [group, { top, size }] of all.entries()) {
@@ -141,6 +166,12 @@ function* countAll(
     from = counts.to
   }
   return all
+}
+
+/** @param from Where the range of the counts begins. @throws {AnswerTooLargeError} if too few texts would be left in it. */
+function* makeRoom(counts: TextCounts, from: number): LongWork<void> {
+  yield* counts.shrink()
+  if (from === 0 && counts.to < TEXT_HASHES / PARTS_MAX) throw new AnswerTooLargeError(TOO_MANY)
 }
 
 const TOO_MANY =

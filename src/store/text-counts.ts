@@ -33,7 +33,8 @@ export class TextCounts {
     return this.#to
   }
 
-  add(group: number, text: string): void {
+  /** Counts a text so many times. */
+  add(group: number, text: string, times: number): void {
     const hash = hashOfText(text)
     if (hash < this.#from || hash >= this.#to) return
     const at = group * this.#mapsOfGroup + (hash % this.#mapsOfGroup)
@@ -41,7 +42,7 @@ export class TextCounts {
     this.#maps[at] = map
     const count = map.get(text) ?? 0
     if (count === 0) this.#size += 1
-    map.set(text, count + 1)
+    map.set(text, count + times)
   }
 
   /** Whether there are too many: then call `shrink`. */

@@ -11,6 +11,7 @@ import {
 } from '../../src/store/label-counts.ts'
 import type { Labels } from '../../src/store/labels.ts'
 import { ITEMS_A_STEP } from '../../src/store/slices.ts'
+import { TextCounts } from '../../src/store/text-counts.ts'
 import { draft } from '../support/store.ts'
 
 function countsOf(all: readonly Labels[]) {
@@ -131,6 +132,17 @@ describe('the counts of labels', () => {
     const [env] = countsOf([...values, { env: 'v799' }]).labels
     assert.deepEqual([env?.count, env?.values.length, env?.more], [801, LABEL_VALUES_LISTED_MAX, 700])
     assert.deepEqual(env?.values[0], { value: 'v799', count: 2 })
+  })
+
+  it('look at equal labels once, however many records have them', (t) => {
+    const add = t.mock.method(TextCounts.prototype, 'add')
+    const [env, team] = countsOf(
+      Array.from({ length: 600 }, (_, i) => ({ env: `e${i % 2}`, team: `t${i % 3}` })),
+    ).labels
+    assert.deepEqual([env?.count, env?.values[0]?.count], [600, 300])
+    assert.deepEqual([team?.count, team?.values[0]?.count], [600, 200])
+    // Six sets of two labels, once for their keys and once for their values.
+    assert.equal(add.mock.callCount(), 6 * 2 * 2)
   })
 
   it('are put in order in steps, however many values there are', (t) => {
