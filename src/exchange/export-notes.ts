@@ -45,9 +45,12 @@ export class PositionSet {
     this.#bits = new Uint8Array(bytes)
   }
 
-  add(position: number): void {
+  /** @returns Whether it was there before. */
+  add(position: number): boolean {
     const at = Math.floor(position / BITS_A_BYTE)
-    this.#bits[at] = (this.#bits[at] ?? 0) | (1 << (position % BITS_A_BYTE))
+    const [bits, bit] = [this.#bits[at] ?? 0, 1 << (position % BITS_A_BYTE)]
+    this.#bits[at] = bits | bit
+    return (bits & bit) !== 0
   }
 
   has(position: number): boolean {
@@ -69,8 +72,9 @@ export class TextFilter {
     this.#positions = new PositionSet(this.#size, notes)
   }
 
-  add(text: string): void {
-    this.#positions.add(hashOfText(text) % this.#size)
+  /** @returns Whether it seemed to be there before. */
+  add(text: string): boolean {
+    return this.#positions.add(hashOfText(text) % this.#size)
   }
 
   mayHave(text: string): boolean {

@@ -308,7 +308,7 @@ function* findClashes(
   total: number,
 ): LongWork<ReadonlySet<string>> {
   const clashes = new Set<string>()
-  if (keyOf === undefined) return clashes
+  if (keyOf === undefined || (yield* areNames(keyOf, records))) return clashes
   const isMeant = (record: Configuration) => matches === undefined || matches(record)
   const bytesOf = (key: string) => NOTED_NAME_BYTES + key.length
   const before = notes.bytes
@@ -316,8 +316,7 @@ function* findClashes(
   yield* inSteps(records, (record) => {
     if (!isMeant(record)) return
     const key = keyOf(record)
-    if (once.mayHave(key)) again.add(key)
-    else once.add(key)
+    if (once.add(key)) again.add(key)
   })
   const known = new Set<string>()
   yield* inSteps(records, (record) => {
@@ -330,6 +329,18 @@ function* findClashes(
   notes.reduceTo(before)
   for (const key of clashes) notes.add(bytesOf(key))
   return clashes
+}
+
+/** Whether the key of each record is its name: no other one has that. */
+function* areNames(
+  keyOf: (record: Configuration) => string,
+  records: Iterable<Configuration>,
+): LongWork<boolean> {
+  let areAll = true
+  yield* inSteps(records, (record) => {
+    areAll &&= keyOf(record) === record.name
+  })
+  return areAll
 }
 
 function* countOf(records: Iterable<Configuration>): LongWork<number> {

@@ -1,5 +1,6 @@
+const NOT_ASCII = /[^\0-\x7f]/
 /** Other characters have a meaning in a URL. */
-const INTERNATIONAL = /^(?=.*[^\0-\x7f])[\w.\-\u0080-\u{10ffff}]+$/u
+const INTERNATIONAL = /^[\w.\-\u0080-\u{10ffff}]+$/u
 
 /**
  * A record's hostname as tools look it up: without the brackets of an IPv6 address, and an international name in ASCII
@@ -9,7 +10,7 @@ const INTERNATIONAL = /^(?=.*[^\0-\x7f])[\w.\-\u0080-\u{10ffff}]+$/u
  */
 export function lookupAddress(hostname: string): string {
   if (hostname.startsWith('[')) return hostname.slice(1, -1)
-  if (!INTERNATIONAL.test(hostname)) return hostname
+  if (!NOT_ASCII.test(hostname) || !INTERNATIONAL.test(hostname)) return hostname
   // The console has no other converter. Records of other versions may have a name that cannot be converted.
   return URL.parse(`http://${hostname}`)?.hostname || hostname
 }

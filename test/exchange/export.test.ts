@@ -331,6 +331,12 @@ describe('an export', () => {
     }
   })
 
+  it('notes nothing of keys that are names, which no other record has', () => {
+    const plain = Array.from({ length: 4_000 }, (_, i) => draft(`host-${i}`))
+    assert.equal(noted('hosts', plain, 0), 0)
+    assert.throws(() => noted('hosts', [...plain, draft('Host')], 0), { code: 'answer_too_large' })
+  })
+
   it('is refused while it is prepared, when its notes take more than they may', () => {
     const grouped = Array.from({ length: 1_000 }, (_, i) => draft(`a${i}`, { labels: { group: groups(4) } }))
     const equal = Array.from({ length: 1_000 }, (_, i) => draft(`a${i % 2 ? '-' : '_'}${i >> 1}`))
