@@ -98,6 +98,8 @@ export interface DataPaths {
 export interface DataFolder extends DataPaths {
   /** The interrupted restore that opening the folder completed. */
   readonly completedRestore: string | undefined
+  /** Whether opening it made it. */
+  readonly isNew: boolean
   release(): void
 }
 
@@ -115,7 +117,7 @@ export function dataPaths(path: string, files = filesOf(path)): DataPaths {
  */
 export async function openDataFolder(path: string, files = filesOf(path)): Promise<DataFolder> {
   const paths = dataPaths(path, files)
-  await makeFolder(path, files)
+  const isNew = await makeFolder(path, files)
   await closeIfEmpty(path, files)
   await checkDataFolder(paths)
   const lock = await takeLock(paths, dataFiles.lock)
@@ -128,11 +130,22 @@ export async function openDataFolder(path: string, files = filesOf(path)): Promi
   try {
     const completedRestore = findUnfinishedReplacement(await files.readdir(path))
     await settleFolder(path, files)
-    return { ...paths, completedRestore, release: lock.release }
+    return { ...paths, completedRestore, isNew, release: lock.release }
   } catch (error) {
     lock.release()
     throw error
   }
+}
+
+/** Releases a folder. If opening it made it, and nothing was put into it since, it is removed. */
+export async function leaveFolder({ path, files, file, isNew, release }: DataFolder): Promise<void> {
+  const [entry, ...others] = isNew ? await files.readdir(path).catch(() => []) : []
+  if (entry === dataFiles.lock && others.length === 0) {
+    // While it is locked, so that whoever comes next makes a folder, and a lock, of its own.
+    await files.unlink(file(dataFiles.lock)).catch(() => {})
+    await files.rmdir(path).catch(() => {})
+  }
+  release()
 }
 
 /** Completes or removes what a killed process left half done. Only for the owner of the folder, before it reads. */
@@ -231,16 +244,21 @@ export async function takeLock(
   }
 }
 
-/** Makes no parents: they are missing when a disk is not mounted or a path is wrong, and a new book there helps nobody. */
-async function makeFolder(path: string, files: FileSystem): Promise<void> {
+/**
+ * Makes no parents: they are missing when a disk is not mounted or a path is wrong, and a new book there helps nobody.
+ *
+ * @returns Whether it was missing.
+ */
+async function makeFolder(path: string, files: FileSystem): Promise<boolean> {
   try {
     await files.mkdir(path, 0o700)
     await syncFolder(dirname(path), files)
+    return true
   } catch (error) {
     const code = systemCode(error)
     if (error instanceof FolderRefusedError || code === undefined) throw error
     if (['EEXIST', 'ENOENT', 'ELOOP'].includes(code)) await checkNoDanglingLink(path, files)
-    if (code === 'EEXIST') return
+    if (code === 'EEXIST') return false
     const { reason, remedy } = whyNotMade(path, code)
     throw new FolderRefusedError(`Cannot make data folder "${path}": ${reason}; ${remedy}`, { cause: error })
   }

@@ -10,7 +10,7 @@ import type { InitialCredentials } from '../auth/initial-credentials.ts'
 import { LiveAccounts, warnOfMissingAccess } from '../auth/live-accounts.ts'
 import { LiveKeys } from '../auth/live-keys.ts'
 import { loginMetrics } from '../auth/secret-checks.ts'
-import { auditFiles, type DataFolder, dataPaths, openDataFolder } from '../files/data-folder.ts'
+import { auditFiles, type DataFolder, dataPaths, leaveFolder, openDataFolder } from '../files/data-folder.ts'
 import type { FileSystem } from '../files/file-system.ts'
 import type { Log } from '../log.ts'
 import { processMetrics, watchEventLoop } from '../metrics/process-metrics.ts'
@@ -80,7 +80,7 @@ export interface ServiceOptions {
  * other requests wait, and are answered 503 after LONG_START_MS.
  *
  * @throws {UsageError} {FolderInUseError} {FolderRefusedError} {DamagedFileError} {ListenError} if it cannot start;
- *   then nothing is left running.
+ *   then nothing is left running, and no new folder with nothing in it.
  */
 export async function startService(service: ServiceOptions): Promise<Service> {
   const opened = new AsyncDisposableStack()
@@ -166,7 +166,7 @@ async function lockFolder(
   const path = resolve(options.data)
   if (options.existing) await checkHasStarted(dataPaths(path, files), isCluster)
   const folder = await openDataFolder(path, files)
-  opened.defer(() => folder.release())
+  opened.defer(() => leaveFolder(folder))
   if (folder.completedRestore !== undefined)
     log.warn('interrupted_restore_completed', { restore: folder.completedRestore })
   return folder

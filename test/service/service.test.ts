@@ -1,7 +1,7 @@
 import '../support/node-version.ts'
 import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
-import { readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { parseCommandLine } from '../../src/command-line/command-line.ts'
@@ -116,6 +116,24 @@ describe('a start that fails', () => {
     await assert.rejects(start(t, { folder, place }), { code: 'cannot_listen' })
     const service = await start(t, { folder })
     assert.equal((await service.call('/readyz')).status, 200)
+  })
+
+  it('leaves no new folder, but one that was there, and what others put into a new one', async (t) => {
+    const empty = await temporaryFolder(t)
+    const place = ['--host', '300.1.1.1']
+    const folder = join(empty, 'data')
+    await assert.rejects(start(t, { folder, place }), { code: 'cannot_listen' })
+    assert.deepEqual(await readdir(empty), [])
+    await assert.rejects(start(t, { folder: empty, place }), { code: 'cannot_listen' })
+    assert.deepEqual(await readdir(empty), ['.lock'])
+
+    const files = createFailingFiles()
+    const locking = t.mock.method(files, 'access', async () => {
+      await writeFile(join(folder, 'notes'), '')
+    })
+    await assert.rejects(startAt(folder, files, place).starting, { code: 'cannot_listen' })
+    assert.equal(locking.mock.callCount() > 0, true)
+    assert.deepEqual((await readdir(folder)).sort(), ['.lock', 'notes'])
   })
 })
 
