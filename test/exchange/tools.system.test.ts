@@ -1,8 +1,9 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { noSshServer, startSshServer } from '../commands/remote/ssh-server.ts'
 import { missing } from '../support/debian.ts'
 import { draft } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -119,6 +120,49 @@ describe('connections that Ansible keeps open', { skip: missing('ansible-invento
     assert.equal(new Set(pathBy.values()).size, 2)
     for (const path of pathBy.values())
       assert.match(path, new RegExp(`^${RegExp.escape(folder)}/\\.ansible/cp/[0-9a-f]{12}-%r-%p$`))
+  })
+})
+
+describe('connections that Ansible keeps open to real servers', {
+  skip: noSshServer || missing('ansible-inventory'),
+}, () => {
+  it('are not used for another record of the same address, whose own way is closed', async (t) => {
+    const host = await startSshServer(t)
+    const gates = [await startSshServer(t), await startSshServer(t, ['AllowTcpForwarding no'])]
+    const reached = { hostname: '127.0.0.1', username: host.username }
+    const records = recordsOf([
+      ...gates.map(({ port }, i) => draft(`gate${i}`, { ...reached, port })),
+      ...gates.map((_, i) =>
+        draft(`behind${i}`, { ...reached, port: host.port, labels: { 'ssh.proxyjump': `gate${i}` } }),
+      ),
+    ])
+    // The path of a socket is short.
+    const folder = await temporaryFolder(t)
+    const file = join(folder, 'inventory.yml')
+    await writeFile(file, (await exported('ansible', records)).text)
+    const settings = join(folder, 'ssh_config')
+    const lines = [
+      ...['StrictHostKeyChecking no', 'UserKnownHostsFile /dev/null', 'LogLevel ERROR', 'BatchMode yes'],
+      ...[host, ...gates].map(({ key }) => `IdentityFile ${key}`),
+    ]
+    await writeFile(settings, `${lines.join('\n')}\n`)
+    await writeFile(join(folder, 'ssh'), `#!/bin/sh\nexec /usr/bin/ssh -F '${settings}' "$@"\n`, {
+      mode: 0o700,
+    })
+    const env = {
+      ...{ PATH: `${folder}:${process.env.PATH}`, HOME: folder, LC_ALL: 'C.UTF-8' },
+      // As Ansible has it, but not for a minute.
+      ANSIBLE_SSH_ARGS: '-C -o ControlMaster=auto -o ControlPersist=10s',
+    }
+    const ping = (name: string) =>
+      run('ansible', [name, '-i', file, '-m', 'raw', '-a', 'echo here', '-o'], { env }).then(
+        ({ stdout }) => stdout,
+        (error: { readonly stdout: string }) => error.stdout,
+      )
+    assert.match(await ping('behind0'), /^behind0 \| CHANGED .*here/)
+    assert.equal((await readdir(join(folder, '.ansible/cp'))).length, 1)
+    assert.match(await ping('behind1'), /^behind1 \| UNREACHABLE!/)
+    assert.match(await ping('behind0'), /^behind0 \| CHANGED .*here/)
   })
 })
 

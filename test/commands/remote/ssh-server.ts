@@ -32,8 +32,8 @@ export interface SshServer {
   readonly path: string
 }
 
-/** Starts sshd until the test or the suite ends. */
-export async function startSshServer(t: Lifetime): Promise<SshServer> {
+/** Starts sshd until the test or the suite ends. @param more Lines of its settings. */
+export async function startSshServer(t: Lifetime, more: readonly string[] = []): Promise<SshServer> {
   const folder = await temporaryFolder(t)
   const [hostKey, key, path] = ['host_key', 'user_key', 'bin'].map((name) => join(folder, name)) as [
     string,
@@ -44,7 +44,7 @@ export async function startSshServer(t: Lifetime): Promise<SshServer> {
     execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', '', '-f', file])
   copyFileSync(`${key}.pub`, join(folder, 'authorized_keys'))
   const port = await freePort()
-  await startDaemon(t, folder, port)
+  await startDaemon(t, folder, port, more)
 
   const knownHosts = join(folder, 'known_hosts')
   writeFileSync(knownHosts, `[127.0.0.1]:${port} ${readFileSync(`${hostKey}.pub`, 'utf8')}`)
@@ -62,7 +62,7 @@ export async function startSshServer(t: Lifetime): Promise<SshServer> {
   return { port, username: userInfo().username, key, path }
 }
 
-async function startDaemon(t: Lifetime, folder: string, port: number) {
+async function startDaemon(t: Lifetime, folder: string, port: number, more: readonly string[]) {
   const settings = join(folder, 'sshd_config')
   const lines = [
     ...['ListenAddress 127.0.0.1', `Port ${port}`, 'PidFile none', 'LogLevel INFO'],
@@ -70,7 +70,7 @@ async function startDaemon(t: Lifetime, folder: string, port: number) {
     `AuthorizedKeysFile ${join(folder, 'authorized_keys')}`,
     // The folder for temporary files may be anybody's.
     ...['StrictModes no', 'UsePAM no', 'PermitRootLogin prohibit-password'],
-    ...['PasswordAuthentication no', 'KbdInteractiveAuthentication no'],
+    ...['PasswordAuthentication no', 'KbdInteractiveAuthentication no', ...more],
   ]
   writeFileSync(settings, `${lines.join('\n')}\n`)
   if (process.getuid?.() === 0 && !existsSync(ROOTS_FOLDER)) {
