@@ -89,11 +89,11 @@ export class Writer {
    * @throws {OverloadedError} if WAITING_CHANGES_MAX wait. {MemoryFullError} if there is no memory for the change.
    * @throws {StorageUnavailableError} if the store is being closed.
    */
-  async submit<Outcome>(actor: Actor, asker: Asker | undefined, decide: Decide<Outcome>): Promise<Outcome> {
-    this.#checkOpen()
-    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
-    this.#enqueue({ actor, asker, decide, sinceMs: this.#elapsed(), wasOvertaken: false, resolve, reject })
-    return promise as Promise<Outcome>
+  submit<Outcome>(actor: Actor, asker: Asker | undefined, decide: Decide<Outcome>): Promise<Outcome> {
+    return new Promise<unknown>((resolve, reject) => {
+      this.#checkOpen()
+      this.#enqueue({ actor, asker, decide, sinceMs: this.#elapsed(), wasOvertaken: false, resolve, reject })
+    }) as Promise<Outcome>
   }
 
   /** What a change of many would do now. See `ConfigurationStore.planTogether`. */
