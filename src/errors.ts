@@ -37,6 +37,11 @@ export class TooManyAccountsError extends ConnbookError {
   readonly code = 'too_many_accounts'
 }
 
+/** As many keys verify as there may be; nothing has changed. */
+export class TooManyKeysError extends ConnbookError {
+  readonly code = 'too_many_keys'
+}
+
 /** A change that the grants of the account do not allow; nothing has changed. */
 export class NotGrantedError extends ConnbookError {
   readonly code = 'not_granted'

@@ -1,4 +1,4 @@
-import { ConnbookError } from '../errors.ts'
+import { ConnbookError, TooManyKeysError } from '../errors.ts'
 import type { SharedDocument } from '../files/shared-document.ts'
 import { DURATION_SECONDS_MAX, KEYS_MAX } from '../limits.ts'
 import { createKey, type StoredKey } from './keys.ts'
@@ -9,11 +9,6 @@ export const KEY_TAKE_UP_SECONDS = 60
 // A command sets a superseded key's `until` by the system clock, or by the latest moment that a server has stored, if
 // that is later. A server's clock never goes back (`createClock`), so it may be ahead of the command; the server then
 // extends `until` (`extendKey`). It is never behind, because both run on one machine.
-
-/** KEYS_MAX keys verify already. */
-export class TooManyKeysError extends ConnbookError {
-  readonly code = 'too_many_keys'
-}
 
 export const NO_KEY = 'no key: the next start makes one, and every session and token ends'
 

@@ -9,6 +9,7 @@ import {
   StorageUnavailableError,
   systemCode,
   TooManyAccountsError,
+  TooManyKeysError,
 } from '../errors.ts'
 import { DocumentBusyError, type Follower } from '../files/shared-document.ts'
 import { Problem } from '../http/problem.ts'
@@ -211,7 +212,12 @@ export class LiveAccounts {
 export function throwForCaller(what: string, error: unknown): never {
   const cause = error
   // They are made for a caller.
-  if (error instanceof Problem || error instanceof InvalidInputError || error instanceof TooManyAccountsError)
+  if (
+    error instanceof Problem ||
+    error instanceof InvalidInputError ||
+    error instanceof TooManyAccountsError ||
+    error instanceof TooManyKeysError
+  )
     throw error
   if (error instanceof DocumentBusyError)
     throw new OverloadedError(`${what}: a command changes accounts; try again in a moment`)

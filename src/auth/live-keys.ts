@@ -1,8 +1,10 @@
+import { StorageUnavailableError } from '../errors.ts'
 import type { Follower, SharedDocument } from '../files/shared-document.ts'
 import type { Log } from '../log.ts'
 import type { Clock } from './clock.ts'
 import { endOfTokens, extendKey, hasEnded, secondsOf } from './key-rotation.ts'
 import { type StoredKey, toSigningKey } from './keys.ts'
+import { throwForCaller } from './live-accounts.ts'
 import type { SigningKey } from './signed-token.ts'
 
 /** The current keys: changes to what is stored are taken up, ended keys dropped. */
@@ -53,6 +55,36 @@ export class LiveKeys {
     if (this.#nextEnd < Number.POSITIVE_INFINITY && this.#nextEnd <= secondsOf(this.#clock.now()))
       this.#put(this.#stored)
     return this.#current.verifying
+  }
+
+  /** Those that have not ended; the first signs. */
+  get all(): readonly StoredKey[] {
+    const now = secondsOf(this.#clock.now())
+    return this.#stored.filter((key) => !hasEnded(key, now))
+  }
+
+  /**
+   * Puts other keys in place of all. Resolves once that is durable, and they sign and verify here.
+   *
+   * @param what Begins the messages of errors: "Cannot rotate the keys".
+   * @param change Gets the keys that are stored, or those in force if none is, and the time in seconds since 1970.
+   * @throws as `throwForCaller` does, and what `change` throws of its own for a caller.
+   */
+  async change(
+    what: string,
+    change: (found: readonly StoredKey[], now: number) => readonly StoredKey[],
+  ): Promise<{ readonly before: readonly StoredKey[]; readonly after: readonly StoredKey[] }> {
+    let before = this.#stored
+    const decide = (found: readonly StoredKey[]) => {
+      before = found.length === 0 ? this.#stored : found
+      return change(before, secondsOf(this.#clock.now()))
+    }
+    const signed = this.#stored[0]?.id
+    const { after } = await this.#document.edit(decide).catch((error: unknown) => throwForCaller(what, error))
+    await this.#follower.look()
+    if (this.#stored[0]?.id === signed)
+      throw new StorageUnavailableError(`${what}: the stored keys cannot be read`)
+    return { before, after }
   }
 
   /** As `Follower.catchUp`. */

@@ -116,6 +116,11 @@ export const problemTypes = {
     meaning:
       'there are as many accounts as there may be, or they are as long, and nothing has changed; remove one, or shorten grants',
   },
+  too_many_keys: {
+    status: 409,
+    meaning:
+      'only to `connbook keys rotate`: as many keys verify as there may be, and nothing has changed; wait until one of them ends',
+  },
   request_timeout: { status: 408, meaning: 'the request took too long to arrive; send it again' },
   stale_record: {
     status: 412,

@@ -14,6 +14,7 @@ import {
   TooManyAccountsError,
   TooManyAttemptsError,
   TooManyChangesError,
+  TooManyKeysError,
   TrailUnavailableError,
 } from '../errors.ts'
 import { FAULTS_MAX } from '../limits.ts'
@@ -82,7 +83,11 @@ export function problemOf(error: unknown): Problem | undefined {
       headers: { 'WWW-Authenticate': BEARER_CHALLENGE },
       faults: error.faults,
     })
-  if (error instanceof TooManyChangesError || error instanceof TooManyAccountsError)
+  if (
+    error instanceof TooManyChangesError ||
+    error instanceof TooManyAccountsError ||
+    error instanceof TooManyKeysError
+  )
     return new Problem(error.code, message)
   if (
     error instanceof StorageFullError ||

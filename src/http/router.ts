@@ -16,8 +16,11 @@ export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Literal segments, and at most one `:parameter` for any non-empty segment. Requests may leave out a final slash. */
   readonly path: string
-  /** `public` takes no credential, `read` any; `write` one that may change records, `admin` one that manages accounts. */
-  readonly access: 'public' | ScopeWord
+  /**
+   * `public` takes no credential, `read` any; `write` one that may change records, `admin` one that manages accounts. The
+   * `owner` of the data folder calls by its socket, and nobody else finds the route.
+   */
+  readonly access: 'public' | ScopeWord | 'owner'
   /**
    * What accounts with grants get: the `same` as others; of the `records` what they see, as if there were no others; or a
    * 403 where it is `refused`.

@@ -2,6 +2,7 @@ import type { RecordHistories } from '../audit/record-history.ts'
 import type { AccountAdministration } from '../auth/account-administration.ts'
 import type { Authenticator } from '../auth/authenticator.ts'
 import type { Clock } from '../auth/clock.ts'
+import type { KeyAdministration } from '../auth/key-administration.ts'
 import type { Handler, Route } from '../http/router.ts'
 import type { Family } from '../metrics/family.ts'
 import type { RecentFigures } from '../metrics/recent-figures.ts'
@@ -25,6 +26,7 @@ export interface StartingParts {
 export interface Parts extends StartingParts {
   readonly authenticator: Authenticator
   readonly administration: AccountAdministration
+  readonly keyAdministration: KeyAdministration
   readonly store: ConfigurationStore
   readonly unchanged: UnchangedCalls
   readonly histories: RecordHistories
@@ -42,26 +44,35 @@ export interface Parts extends StartingParts {
   readonly describeCalls: () => string
 }
 
-/** A route; the manual's table of calls and the OpenAPI document are made from these. */
-export type RouteDescription<HandlerName = string> = Omit<Route, 'handle'> & {
+interface RouteEntry<HandlerName> extends Omit<Route, 'handle'> {
   readonly publicBy?: 'metricsPublic'
   readonly absentBy?: 'noConsole'
   /** Answers already while the records are being read. */
   readonly isThereAtStart?: true
   /** Neither records nor accounts; a node that is cut off answers it always. */
   readonly needsNoState?: true
+  readonly handler: HandlerName
+}
+
+/** A route for commands alone. */
+export interface OwnerRoute<HandlerName = string> extends RouteEntry<HandlerName> {
+  readonly access: 'owner'
+}
+
+/** A route for everybody; the manual's table of calls and the OpenAPI document are made from these. */
+export interface RouteDescription<HandlerName = string> extends RouteEntry<HandlerName> {
+  readonly access: Exclude<Route['access'], 'owner'>
   /** One line of Markdown. */
   readonly summary: string
   /** The statuses with a meaning of their own, and what comes with them; one line of Markdown. */
   readonly answers: string
   /** Its entry in the OpenAPI document. */
   readonly operation: Operation
-  readonly handler: HandlerName
 }
 
 /** A resource: its routes, and how their handlers are made. */
 export interface Resource<Needs = Parts> {
-  readonly routes: readonly RouteDescription[]
+  readonly routes: readonly (RouteDescription | OwnerRoute)[]
   readonly handlers: (parts: Needs) => Readonly<Record<string, Handler>>
   /** Whether the handlers of the owner's socket are others, because answers have URLs. */
   readonly dependsOnBasePath?: boolean
@@ -71,7 +82,10 @@ export interface Resource<Needs = Parts> {
 export function defineResource<Handlers extends Record<string, Handler>, Needs = Parts>(
   resource: Omit<Resource<Needs>, 'routes' | 'handlers'> & {
     readonly handlers: (parts: Needs) => Handlers
-    readonly routes: readonly RouteDescription<keyof Handlers & string>[]
+    readonly routes: readonly (
+      | RouteDescription<keyof Handlers & string>
+      | OwnerRoute<keyof Handlers & string>
+    )[]
   },
 ): Resource<Needs> {
   return resource

@@ -9,21 +9,24 @@ import { exporting } from './export.ts'
 import { health } from './health.ts'
 import { history } from './history.ts'
 import { importing } from './import.ts'
+import { keys } from './keys.ts'
 import { labelCounts } from './label-counts.ts'
 import { manyChanges } from './many-changes.ts'
 import { metadata } from './metadata.ts'
 import { metrics } from './metrics.ts'
 import { openApi } from './openapi.ts'
-import type { Parts, Resource, RouteDescription, StartingParts } from './resource.ts'
+import type { OwnerRoute, Parts, Resource, RouteDescription, StartingParts } from './resource.ts'
 import { session } from './session.ts'
 import { guarded, type StateGuard } from './state-guard.ts'
 import { status } from './status.ts'
 import { token } from './token.ts'
 
+type AnyRoute = RouteDescription | OwnerRoute
+
 /** In the order of the manual's table of calls. */
 const resources: readonly Resource[] = [
   ...[session, token, metadata, account],
-  ...[users, clients],
+  ...[users, clients, keys],
   ...[configurations, manyChanges, labelCounts, events, history, exporting, importing],
   ...[health, metrics, status, openApi, webConsole],
 ]
@@ -31,13 +34,13 @@ const resources: readonly Resource[] = [
 /** Those that answer already while the records are being read. */
 const resourcesAtStart: readonly Resource<StartingParts>[] = [health, webConsole]
 
-/** The whole HTTP interface, but for the way of browsers from the root to the console. */
-export const routes: readonly RouteDescription[] = resources.flatMap(({ routes }) => routes)
+/** The whole HTTP interface, but for the way of browsers from the root to the console, and for what is only the owner's. */
+export const routes: readonly RouteDescription[] = resources.flatMap(({ routes }) => withoutOwners(routes))
 
 export interface RouteSets {
   /** Under the base path. */
   readonly all: readonly Route[]
-  /** Routes of the owner's socket: without base path and console; all else is shared. */
+  /** Routes of the owner's socket: without base path and console, and with those of the owner; all else is shared. */
   readonly owner: readonly Route[]
   /** Answers some requests for which `all` has no route. */
   readonly redirect: Redirect | undefined
@@ -71,8 +74,8 @@ export function createRoutes(
   for (const resource of resources) {
     const handlers = resource.handlers(parts)
     const handlersOfOwner = resource.dependsOnBasePath ? resource.handlers(partsOfOwner) : handlers
-    all.push(...routesOf(resource, opening, handlers, guard))
-    owner.push(...routesOf(resource, openingOfOwner, handlersOfOwner, guard))
+    all.push(...routesOf(withoutOwners(resource.routes), opening, handlers, guard))
+    owner.push(...routesOf(resource.routes, openingOfOwner, handlersOfOwner, guard))
   }
   return { all, owner, redirect: redirectOf(shared.basePath, opening) }
 }
@@ -83,7 +86,7 @@ export function createStartingRoutes(
   { noConsole = false }: Pick<Opening, 'noConsole'>,
 ): RouteSets {
   const routesBy = (opening: Opening) =>
-    resourcesAtStart.flatMap((resource) => routesOf(resource, opening, resource.handlers(parts)))
+    resourcesAtStart.flatMap(({ routes, handlers }) => routesOf(routes, opening, handlers(parts)))
   return {
     all: routesBy({ metricsPublic: false, noConsole }),
     owner: routesBy({ metricsPublic: false, noConsole: true }),
@@ -97,12 +100,12 @@ export function describeRoutes({ basePath, ...opening }: Opening & Pick<Parts, '
 }
 
 function routesOf(
-  resource: Resource<never>,
+  some: readonly AnyRoute[],
   opening: Opening,
   handlers: Readonly<Record<string, Handler>>,
   guard?: StateGuard,
 ): Route[] {
-  return openTo(resource.routes, opening).map((route) => {
+  return openTo(some, opening).map((route) => {
     const handle = handlers[route.handler]
     if (handle === undefined) throw new Error(`There is no handler ${route.handler}`)
     const isGuarded = guard !== undefined && !route.isThereAtStart && !route.needsNoState
@@ -110,8 +113,12 @@ function routesOf(
   })
 }
 
+function withoutOwners(some: readonly AnyRoute[]): RouteDescription[] {
+  return some.filter((route) => route.access !== 'owner')
+}
+
 /** Those that a server with these options has, with the access that they give. */
-function openTo(some: readonly RouteDescription[], opening: Opening): RouteDescription[] {
+function openTo<One extends AnyRoute>(some: readonly One[], opening: Opening): One[] {
   return some.flatMap((route) => {
     if (route.absentBy !== undefined && opening[route.absentBy]) return []
     const isPublic = route.publicBy !== undefined && opening[route.publicBy]

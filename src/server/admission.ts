@@ -27,10 +27,11 @@ export function createAdmission(
 ): (request: Request, route: Route | undefined) => void {
   const checkSameSite = createSiteCheck(log)
   // One of each for all requests: with a closure in each, requests outlived many collections of the young generation.
-  const checksAgain: Readonly<Record<ScopeWord, (this: Request) => void>> = {
+  const checksAgain: Readonly<Record<Exclude<Route['access'], 'public'>, (this: Request) => void>> = {
     read: checkAgain(authenticator, 'read'),
     write: checkAgain(authenticator, 'write'),
     admin: checkAgain(authenticator, 'admin'),
+    owner: checkAgain(authenticator, 'admin'),
   }
   return (request, route) => {
     if (route?.access === 'public') {
@@ -48,8 +49,16 @@ export function createAdmission(
 
 /** Checks that the scope and the grants of a caller allow the route. @throws {Problem} 403. */
 export function authorize(route: Route, principal: Principal | undefined): void {
-  if (route.access !== 'public') checkScope(principal?.scope, route.access)
+  if (route.access === 'owner') checkOwner(principal)
+  else if (route.access !== 'public') checkScope(principal?.scope, route.access)
   if (principal?.grants !== undefined) checkGranted(route)
+}
+
+/** @throws {Problem} 403 for a token that came by the owner's socket. */
+function checkOwner(principal: Principal | undefined) {
+  if (principal?.kind === 'command') return
+  const message = 'This is for the owner of the data folder, who calls without a token; leave it out'
+  throw new Problem('insufficient_scope', message, { headers: { 'WWW-Authenticate': BEARER_CHALLENGE } })
 }
 
 /** @returns The `checkAgain` of a request that needs the scope. */

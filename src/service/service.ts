@@ -7,6 +7,7 @@ import type { Accounts } from '../auth/accounts.ts'
 import { Authenticator } from '../auth/authenticator.ts'
 import type { Clock } from '../auth/clock.ts'
 import type { InitialCredentials } from '../auth/initial-credentials.ts'
+import { KeyAdministration } from '../auth/key-administration.ts'
 import { LiveAccounts, warnOfMissingAccess } from '../auth/live-accounts.ts'
 import { LiveKeys } from '../auth/live-keys.ts'
 import { loginMetrics } from '../auth/secret-checks.ts'
@@ -264,6 +265,7 @@ function openParts(
   return {
     ...{ authenticator, store, unchanged, scheduler, basePath, publicUrl, subscriptions, metrics, recent },
     administration: new AccountAdministration({ accounts, keys, revocations, audit }),
+    keyAdministration: new KeyAdministration(keys, audit),
     histories: new RecordHistories(folder, audit, log),
     clock: revocations.clock,
     freeBytes: () => folder.files.freeBytes(folder.path).catch(() => undefined),

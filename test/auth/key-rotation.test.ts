@@ -10,9 +10,9 @@ import {
   prepareKeys,
   replaceKeys,
   rotateKeys,
-  TooManyKeysError,
 } from '../../src/auth/key-rotation.ts'
 import { createKey, keysDocument, readKeys, type StoredKey } from '../../src/auth/keys.ts'
+import { TooManyKeysError } from '../../src/errors.ts'
 import { type DataFolder, dataFiles, takeLock } from '../../src/files/data-folder.ts'
 import type { FileLock } from '../../src/files/file-lock.ts'
 import { DURATION_SECONDS_MAX, KEYS_MAX } from '../../src/limits.ts'

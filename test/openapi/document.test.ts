@@ -9,8 +9,13 @@ import { templateOf } from '../../src/openapi/document.ts'
 import { problemsBefore, problemsOf } from '../../src/openapi/responses.ts'
 import { describeRoutes, routes } from '../../src/resources/routes.ts'
 
-/** Then no route is found, or nobody gets the answer. */
-const ofNoRoute: readonly ProblemCode[] = ['method_not_allowed', 'client_gone', 'incomplete_body']
+/** Then no route is found, nobody gets the answer, or only the owner of the data folder does. */
+const ofNoRoute: readonly ProblemCode[] = [
+  'method_not_allowed',
+  'client_gone',
+  'incomplete_body',
+  'too_many_keys',
+]
 
 describe('the OpenAPI document', () => {
   const text = describeRoutes({ basePath: '', metricsPublic: false })

@@ -15,15 +15,11 @@ import { makeCertificate } from '../support/certificate.ts'
 import { eventually } from '../support/eventually.ts'
 import { createFailingFiles, holdUp } from '../support/failing-files.ts'
 import { createClient, type Headers, namesIn } from '../support/http-client.ts'
+import { asOwner } from '../support/owner.ts'
 import { admin, start, type TestService } from '../support/service.ts'
 import { skipPauses } from '../support/skipped-pauses.ts'
 import { draft } from '../support/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-
-/** Asks on the owner's socket. */
-function asOwner({ folder }: Pick<TestService, 'folder'>, always: Headers = {}) {
-  return createClient('http://localhost', always, { socketPath: ownerSocketPath(folder.path) })
-}
 
 async function linesOf({ folder }: TestService, event: string) {
   const lines = (await readFile(join(folder.path, 'audit.jsonl'), 'utf8')).trimEnd().split('\n')
