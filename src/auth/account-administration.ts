@@ -16,14 +16,15 @@ import {
   removeAccount,
   scopeOf,
 } from './accounts.ts'
+import type { CredentialStorage } from './credential-storage.ts'
 import type { Revocations } from './ended-credentials.ts'
-import type { LiveAccounts } from './live-accounts.ts'
+import { describeLostAccess, type LiveAccounts } from './live-accounts.ts'
 import type { LiveKeys } from './live-keys.ts'
 import { dummyHash, hashPassword } from './password.ts'
 import { digestSecret, generateSecret } from './secret.ts'
 import { queuePath } from './secret-checks.ts'
 
-/** Accounts of all kinds together; beyond it, none is added over HTTP. */
+/** Accounts of all kinds together; beyond it, only the owner adds more. */
 export const ACCOUNTS_MAX = 10_000
 
 /** A secret that the caller has chosen, or one to make. */
@@ -45,6 +46,8 @@ export interface ChangedAccount {
   readonly account: Account
   /** The secret that was made; nobody else knows it. */
   readonly secret?: string
+  /** Told to the owner, who may take the last account that can do something: as `describeLostAccess` says. */
+  readonly warning?: string | undefined
 }
 
 /** Whether an entity tag is one that the caller expects; undefined without conditions. */
@@ -55,10 +58,11 @@ export interface AdministrationOptions {
   readonly keys: Pick<LiveKeys, 'catchUp'>
   readonly revocations: Pick<Revocations, 'dropGeneration'>
   readonly audit: Pick<AuditTrail, 'record'>
+  readonly commandOf: CredentialStorage['commandOf']
 }
 
 /**
- * What admins see and change of the accounts. Each change is decided against the accounts that are stored at that moment,
+ * What admins and the owner see and change of the accounts. The owner may also take the last admin. Each change is decided against the accounts that are stored at that moment,
  * and by the right that the caller still has then. It resolves once it is durable, and is in the audit trail.
  */
 export class AccountAdministration {
@@ -88,7 +92,7 @@ export class AccountAdministration {
    * Adds an account.
    *
    * @param request Who asks for it.
-   * @throws {Problem} 409 if there is one of the name, or are ACCOUNTS_MAX; 403. {OverloadedError} for a chosen secret
+   * @throws {Problem} 409 if there is one of the name, or are ACCOUNTS_MAX, but for the owner; 403. {OverloadedError} for a chosen secret
    * @throws {StorageFullError} {StorageUnavailableError} {OutcomeUnknownError}
    */
   add(
@@ -99,7 +103,7 @@ export class AccountAdministration {
     return this.#change(request, kind, name, secret, (found, stored) => {
       if (findAccount(found, kind, name) !== undefined)
         throw new Problem('name_taken', `Cannot add the ${kind} "${name}": there is one already`)
-      if (found.users.length + found.clients.length >= ACCOUNTS_MAX)
+      if (!isOwner(request) && found.users.length + found.clients.length >= ACCOUNTS_MAX)
         throw new Problem(
           'too_many_accounts',
           `Cannot add the ${kind} "${name}": there are ${ACCOUNTS_MAX} accounts; remove one`,
@@ -111,8 +115,8 @@ export class AccountAdministration {
   /**
    * Changes an account; another secret ends all its sessions and tokens.
    *
-   * @throws {Problem} 404; 412 if it is not as expected; 409 if no user would be an admin any more, or the accounts would be
-   *   too long. Also as `add` does.
+   * @throws {Problem} 404; 412 if it is not as expected; 409 if no user would be an admin any more, but for the owner, or the
+   *   accounts would be too long. Also as `add` does.
    * @throws {InvalidInputError} for an admin with grants.
    */
   modify(
@@ -125,17 +129,22 @@ export class AccountAdministration {
     return this.#change(request, kind, name, secret, (found, stored) => {
       checkExpected(found, kind, name, isExpected)
       const changed = changeRights(found, kind, name, rights)
-      checkAdminLeft(found, changed, `Cannot change the scope of the user "${name}"`)
+      checkAdminLeft(request, found, changed, `Cannot change the scope of the user "${name}"`)
       return secret === undefined ? changed : changeSecret(changed, kind, name, stored)
     })
   }
 
   /** Removes an account, which ends all its sessions and tokens. @throws as `modify` does. */
-  async remove(request: Request, kind: AccountKind, name: string, isExpected: TagCondition): Promise<void> {
-    await this.#change(request, kind, name, undefined, (found) => {
+  remove(
+    request: Request,
+    kind: AccountKind,
+    name: string,
+    isExpected: TagCondition,
+  ): Promise<ChangedAccount> {
+    return this.#change(request, kind, name, undefined, (found) => {
       checkExpected(found, kind, name, isExpected)
       const rest = removeAccount(found, kind, name)
-      checkAdminLeft(found, rest, `Cannot remove the user "${name}"`)
+      checkAdminLeft(request, found, rest, `Cannot remove the user "${name}"`)
       return rest
     })
   }
@@ -148,7 +157,7 @@ export class AccountAdministration {
     secret: WantedSecret | undefined,
     decide: (found: Accounts, stored: string) => Accounts,
   ): Promise<ChangedAccount> {
-    const { accounts, keys, revocations, audit } = this.#options
+    const { accounts, keys, revocations, audit, commandOf } = this.#options
     const isChosen = typeof secret === 'object'
     // So that what is refused costs no hash.
     if (isChosen) decide(await accounts.read(), dummyHash)
@@ -172,7 +181,8 @@ export class AccountAdministration {
     // A removed account is of no use to anybody.
     const account = is ?? was
     if (account === undefined) throw new Error(`The ${kind} that was changed is not there`)
-    return made === undefined ? { account } : { account, secret: made }
+    const warning = isOwner(request) ? describeLostAccess(before, after, commandOf) : undefined
+    return { account, warning, ...(made === undefined ? {} : { secret: made }) }
   }
 }
 
@@ -187,10 +197,14 @@ function checkExpected(found: Accounts, kind: AccountKind, name: string, isExpec
     )
 }
 
-/** @throws {Problem} 409 if the change would take the last user who can manage accounts. */
-function checkAdminLeft(before: Accounts, after: Accounts, what: string): void {
+function isOwner({ principal }: Request): boolean {
+  return principal?.kind === 'command'
+}
+
+/** @throws {Problem} 409 if the change would take the last user who can manage accounts, and the owner does not ask for it. */
+function checkAdminLeft(request: Request, before: Accounts, after: Accounts, what: string): void {
   const hasAdminUser = ({ users }: Accounts) => users.some((user) => scopeOf(user) === ADMIN_SCOPE)
-  if (!hasAdminUser(before) || hasAdminUser(after)) return
+  if (isOwner(request) || !hasAdminUser(before) || hasAdminUser(after)) return
   throw new Problem('last_admin', `${what}: no other user is an admin; make another one an admin first`)
 }
 

@@ -266,6 +266,31 @@ export function remedyFor(
   return `${commandOf(`user set ${wordForShell(nearest.name)}`)} ${isAdmin ? '--admin' : '--read-write'}`
 }
 
+const lostAccess: Readonly<Record<MissingAccess, string>> = {
+  log_in: 'there is no user and no client any more, so nobody can log in',
+  change: 'every account is read-only now, so nobody can change records',
+  administer: 'no account is an admin any more, so nobody can manage accounts over HTTP',
+}
+
+/** Each leaves less than those before it. */
+const byLoss: readonly (MissingAccess | undefined)[] = [undefined, 'administer', 'change', 'log_in']
+
+/**
+ * What nobody can do any more after a change, and the command that helps; undefined if it was so before.
+ *
+ * @param commandOf As in `CredentialStorage`.
+ */
+export function describeLostAccess(
+  before: Accounts,
+  after: Accounts,
+  commandOf: CredentialStorage['commandOf'],
+): string | undefined {
+  const missing = findMissingAccess(after)
+  if (missing === undefined || byLoss.indexOf(missing) <= byLoss.indexOf(findMissingAccess(before)))
+    return undefined
+  return `${lostAccess[missing]}; run: ${remedyFor(missing, after, commandOf)}`
+}
+
 /**
  * Logs it when nobody can log in, change records, or manage accounts over HTTP.
  *

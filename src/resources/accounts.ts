@@ -214,7 +214,8 @@ export function accountsHandlers(kind: AccountKind, administration: AccountAdmin
   }
 
   async function remove(request: Request, name: string): Promise<Reply> {
-    await administration.remove(request, kind, name, conditionIn(request.headers))
+    const { warning } = await administration.remove(request, kind, name, conditionIn(request.headers))
+    if (warning !== undefined) return jsonReply(200, { warning })
     return { status: 204, headers: { 'Cache-Control': 'no-store' } }
   }
 
@@ -229,11 +230,11 @@ export function accountsHandlers(kind: AccountKind, administration: AccountAdmin
     return textReply(200, body, { 'Content-Type': JSON_TYPE, ETag: etag })
   }
 
-  function changed(status: number, { account, secret }: ChangedAccount, headers = {}): Reply {
+  function changed(status: number, { account, secret, warning }: ChangedAccount, headers = {}): Reply {
     const made = secret === undefined ? {} : { secret }
     return jsonReply(
       status,
-      { accounts: [{ ...shown(account), ...made }] },
+      { accounts: [{ ...shown(account), ...made }], warning },
       { ETag: tagOf([account]), ...headers },
     )
   }

@@ -239,6 +239,7 @@ function openParts(
   listener: Listener,
 ): Omit<Parts, 'describeCalls'> {
   const { store, revocations, guard } = state
+  const { commandOf } = state.credentials
   const authenticator = new Authenticator({
     ...{ accounts, keys, revocations, sessionTtlSeconds, tokenTtlSeconds, audit, log },
     path: basePath === '' ? '/' : basePath,
@@ -264,7 +265,7 @@ function openParts(
   const whyStopping = () => (listener.isDraining ? 'The server is stopping' : undefined)
   return {
     ...{ authenticator, store, unchanged, scheduler, basePath, publicUrl, subscriptions, metrics, recent },
-    administration: new AccountAdministration({ accounts, keys, revocations, audit }),
+    administration: new AccountAdministration({ accounts, keys, revocations, audit, commandOf }),
     keyAdministration: new KeyAdministration(keys, audit),
     histories: new RecordHistories(folder, audit, log),
     clock: revocations.clock,

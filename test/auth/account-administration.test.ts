@@ -49,6 +49,7 @@ function administer(first: Accounts) {
     },
     keys: { catchUp: () => undefined },
     revocations: { dropGeneration: (generation) => dropped.push(generation) },
+    commandOf: (words) => `connbook ${words}`,
     audit: {
       async record(event, _, fields) {
         lines.push(`${event} ${fields?.account}`)
@@ -71,7 +72,7 @@ const one: Accounts = { lastGeneration: 1, users: [user], clients: [] }
 const draft = { name: 'eve', scope: WRITE_SCOPE, secret: 'made' } as const
 
 describe('the administration of accounts', () => {
-  it('adds no more than ACCOUNTS_MAX, of all kinds together', async () => {
+  it('adds no more than ACCOUNTS_MAX, of all kinds together, but for the owner', async () => {
     const clients = Array.from({ length: ACCOUNTS_MAX - 2 }, (_, i) => ({
       ...user,
       name: `c${i}`,
@@ -87,6 +88,9 @@ describe('the administration of accounts', () => {
       )
     await assert.rejects(administration.add(requestOf({}), 'user', draft), isProblem('name_taken'))
     assert.equal(stored(), full)
+    const principal = { kind: 'command', name: 'root', command: 'user add', scope: ADMIN_SCOPE } as const
+    await administration.add({ ...requestOf({}), principal }, 'user', { ...draft, name: 'max' })
+    assert.equal(stored().users.length + stored().clients.length, ACCOUNTS_MAX + 1)
   })
 
   it('takes no more than ACCOUNTS_BYTES_MAX of accounts, and from a folder that has more only what makes them fewer', async () => {

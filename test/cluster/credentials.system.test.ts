@@ -154,6 +154,7 @@ describe('accounts and keys in etcd', { skip: missingEtcd }, () => {
         keys: { catchUp: () => undefined },
         revocations: { dropGeneration: () => {} },
         audit: { record: async () => {} },
+        commandOf: String,
       })
       const [caller = '', other = ''] = i === 0 ? ['one', 'two'] : ['two', 'one']
       const request = {
