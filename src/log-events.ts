@@ -330,6 +330,12 @@ export const logEvents = {
     meaning:
       'the stored accounts are gone, so the last known ones stay in use; put them back before the next start',
   },
+  backup_time_not_kept: {
+    level: 'warn',
+    fields: ['reason'],
+    meaning:
+      'a backup is complete, but the metrics do not show it; make room, or see to the rights of the data folder',
+  },
   keys_reloaded: {
     level: 'info',
     fields: ['signs', 'keys'],

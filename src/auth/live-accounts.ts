@@ -68,6 +68,11 @@ export class LiveAccounts {
     return findAccount(this.#current, kind, name)
   }
 
+  /** All of them. */
+  get all(): Accounts {
+    return this.#current
+  }
+
   /** In the order in which they were added. */
   list(kind: AccountKind): readonly Account[] {
     return listOf(this.#current, kind)

@@ -8,6 +8,7 @@ import type { Family } from '../metrics/family.ts'
 import type { RecentFigures } from '../metrics/recent-figures.ts'
 import type { Operation } from '../openapi/operation.ts'
 import type { Scheduler } from '../scheduler.ts'
+import type { ServedBackups } from '../state/served-backups.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import type { Subscriptions } from './subscriptions.ts'
 import type { UnchangedCalls } from './unchanged-calls.ts'
@@ -27,6 +28,7 @@ export interface Parts extends StartingParts {
   readonly authenticator: Authenticator
   readonly administration: AccountAdministration
   readonly keyAdministration: KeyAdministration
+  readonly backups: ServedBackups
   readonly store: ConfigurationStore
   readonly unchanged: UnchangedCalls
   readonly histories: RecordHistories

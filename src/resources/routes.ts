@@ -2,6 +2,7 @@ import type { Handler, Redirect, Route } from '../http/router.ts'
 import { describeApi } from '../openapi/document.ts'
 import { account } from './account.ts'
 import { clients, users } from './accounts.ts'
+import { backup } from './backup.ts'
 import { configurations } from './configurations.ts'
 import { consoleRedirect, webConsole } from './console.ts'
 import { events } from './events.ts'
@@ -26,7 +27,7 @@ type AnyRoute = RouteDescription | OwnerRoute
 /** In the order of the manual's table of calls. */
 const resources: readonly Resource[] = [
   ...[session, token, metadata, account],
-  ...[users, clients, keys],
+  ...[users, clients, keys, backup],
   ...[configurations, manyChanges, labelCounts, events, history, exporting, importing],
   ...[health, metrics, status, openApi, webConsole],
 ]

@@ -27,6 +27,7 @@ import type { TlsTexts } from '../server/http-server.ts'
 import { Listener } from '../server/listener.ts'
 import { createTrust } from '../server/proxy-trust.ts'
 import { backupMetrics } from '../state/backup.ts'
+import { ServedBackups } from '../state/served-backups.ts'
 import { checkHasStarted } from '../state/used-folder.ts'
 import { recordMemory } from '../store/record-room.ts'
 import { storeMetrics } from '../store/store-metrics.ts'
@@ -246,6 +247,11 @@ function openParts(
     store: state.cookieId,
   })
   opened.defer(() => authenticator.close())
+  const backups = new ServedBackups({
+    ...{ store, accounts, folder, audit, log },
+    hasWholeHistory: guard === undefined,
+  })
+  opened.defer(() => backups.close())
   const unchanged = new UnchangedCalls(revocations.clock, audit)
   opened.defer(() => unchanged.close())
   const eventLoop = watchEventLoop()
@@ -264,7 +270,18 @@ function openParts(
   opened.defer(recent.begin())
   const whyStopping = () => (listener.isDraining ? 'The server is stopping' : undefined)
   return {
-    ...{ authenticator, store, unchanged, scheduler, basePath, publicUrl, subscriptions, metrics, recent },
+    ...{
+      authenticator,
+      backups,
+      store,
+      unchanged,
+      scheduler,
+      basePath,
+      publicUrl,
+      subscriptions,
+      metrics,
+      recent,
+    },
     administration: new AccountAdministration({ accounts, keys, revocations, audit, commandOf }),
     keyAdministration: new KeyAdministration(keys, audit),
     histories: new RecordHistories(folder, audit, log),

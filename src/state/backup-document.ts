@@ -4,7 +4,7 @@ import { parseAccounts } from '../auth/accounts-file.ts'
 import { DamagedFileError, inFile } from '../errors.ts'
 import type { FileSystem } from '../files/file-system.ts'
 import { createSequentialFile, InputDamagedError, isStandardInput, readInputBytes } from '../files/input.ts'
-import { loadRecordDocument, type StateHeader, writeRecordDocument } from '../storage/record-document.ts'
+import { loadRecordDocument, recordDocument, type StateHeader } from '../storage/record-document.ts'
 import type { Configuration } from '../store/configuration.ts'
 import { ConfigurationIndex } from '../store/configuration-index.ts'
 import { counted } from '../text.ts'
@@ -38,14 +38,18 @@ export function describeBackup({ count, accounts, history }: Backup): string {
   return history === undefined ? held : `${held}, with a history of ${counted(history.length, 'change')}`
 }
 
-/** @param write Must resolve when more may be written. */
-export function writeBackup(
+/** The document of a backup, in pieces. @param pieceCharacters As `sliceCharacters` of `recordDocument`. */
+export function backupPieces(
   { records, createdAt, accounts, history, ...header }: Backup,
-  write: (text: string) => Promise<void>,
-): Promise<void> {
+  pieceCharacters?: number,
+): Generator<string> {
   const appendix = history?.values().map((entry) => JSON.stringify(entry))
-  const members = { createdAt, accounts }
-  return writeRecordDocument(backupKind, header, members, records, write, appendix)
+  return recordDocument(backupKind, header, { createdAt, accounts }, records, appendix, pieceCharacters)
+}
+
+/** @param write Must resolve when more may be written. */
+export async function writeBackup(backup: Backup, write: (text: string) => Promise<void>): Promise<void> {
+  for (const piece of backupPieces(backup)) await write(piece)
 }
 
 /**

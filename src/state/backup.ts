@@ -115,20 +115,25 @@ interface Screen {
   write(text: string): unknown
 }
 
-/** Keeps in a folder that a backup of it is complete, for `backupMetrics`. Never rejects: a failure is only shown. */
-export async function keepBackupTime({ path, file, files }: DataPaths, screen: Screen): Promise<void> {
+/** Keeps in a folder that a backup of it is complete, for `backupMetrics`. @throws the system's error. */
+export function writeBackupTime({ file, files }: DataPaths): Promise<void> {
+  return writeAtomicFile(file(dataFiles.lastBackup), `${new Date().toISOString()}\n`, files)
+}
+
+/** As `writeBackupTime`. Never rejects: a failure is only shown. */
+export async function keepBackupTime(folder: DataPaths, screen: Screen): Promise<void> {
   try {
-    await writeAtomicFile(file(dataFiles.lastBackup), `${new Date().toISOString()}\n`, files)
+    await writeBackupTime(folder)
   } catch (error) {
     // No server runs where nothing can be written.
     if (systemCode(error) === 'EROFS') return
     screen.write(
-      `connbook: Warning: the metrics do not show this backup, as its time cannot be kept in "${path}" (${systemCode(error)}); run the command as the owner of the folder\n`,
+      `connbook: Warning: the metrics do not show this backup, as its time cannot be kept in "${folder.path}" (${systemCode(error)}); run the command as the owner of the folder\n`,
     )
   }
 }
 
-/** When `keepBackupTime` was last called for a folder, which another process does. */
+/** When the last backup of a folder was complete, which another process may have taken. */
 export function backupMetrics({ file, files }: DataPaths): Family[] {
   return [
     gauge(

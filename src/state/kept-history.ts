@@ -1,5 +1,6 @@
+import { PARSED_BYTES_A_TURN } from '../audit/record-history.ts'
 import type { TrailLine } from '../audit/trail-lines.ts'
-import { scanTrail, TRAIL_PIECE_BYTES } from '../audit/trail-scan.ts'
+import { scanTrail, type Turn } from '../audit/trail-scan.ts'
 import { writeAtomicFile } from '../files/atomic-file.ts'
 import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import { isObject } from '../json.ts'
@@ -20,12 +21,14 @@ export type KeptEntry = Readonly<Record<string, unknown>> & { readonly revision:
 /**
  * Reads the history of a folder from its trail, up to a revision.
  *
+ * @param turn For a process that serves others meanwhile.
  * @returns By rising revision, each once.
  * @throws the system's error.
  */
 export async function readKeptHistory(
   folder: DataPaths,
   { store, revision }: { readonly store: string; readonly revision: number },
+  turn: Turn = async (piece) => piece(),
 ): Promise<readonly KeptEntry[]> {
   const found = new Map<string, KeptEntry>()
   const take = (line: TrailLine, at: number) => {
@@ -39,11 +42,11 @@ export async function readKeptHistory(
       upTo: revision,
       text: '',
       takesCounts: true,
-      turnBytes: TRAIL_PIECE_BYTES,
+      turnBytes: PARSED_BYTES_A_TURN,
       take,
       isDone: () => false,
     },
-    async (piece) => piece(),
+    turn,
   )
   return [...found.values()].sort((a, b) => a.revision - b.revision)
 }

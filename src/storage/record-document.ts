@@ -46,47 +46,66 @@ export interface DocumentStart extends StateHeader {
 }
 
 /**
- * Writes a state as one JSON document, one record per line, with a checksum at the end. Yields between slices of
- * records.
+ * Makes one JSON document of a state, one record per line, with a checksum at the end.
  *
  * @param records By rising id.
- * @param write Resolves when more may be written.
  * @param appendix More lines of JSON, behind the records.
+ * @param sliceCharacters A piece is at most one line longer.
+ * @returns Its pieces, of at most SNAPSHOT_SLICE_RECORDS each.
  */
-export async function writeRecordDocument(
+export function* recordDocument(
   { format, version }: DocumentKind,
   { store, revision, lastId, count }: StateHeader,
+  members: Readonly<Record<string, unknown>>,
+  records: Iterable<Configuration>,
+  appendix?: Iterable<string>,
+  sliceCharacters = SNAPSHOT_SLICE_CHARACTERS,
+): Generator<string> {
+  let crc = 0
+  let slice = ''
+  let lines = 0
+  const isFull = () => lines >= SNAPSHOT_SLICE_RECORDS || slice.length >= sliceCharacters
+  /** A piece in a variable would stay in memory until it is written and the generator goes on. */
+  const take = () => {
+    const taken = slice
+    crc = crc32(taken, crc)
+    slice = ''
+    lines = 0
+    return taken
+  }
+  const start = JSON.stringify({ format, version, store, revision, lastId, count, ...members })
+  slice = `${start.slice(0, -1)},"records":[\n`
+  yield take()
+  let written = 0
+  for (const record of records) {
+    written += 1
+    lines += 1
+    slice += `${record.jsonOnce}${written === count ? '\n' : ',\n'}`
+    if (isFull()) yield take()
+  }
+  if (appendix !== undefined) {
+    slice += APPENDIX_START
+    for (const line of appendix) {
+      lines += 1
+      slice += `\n${line},`
+      if (isFull()) yield take()
+    }
+    slice += '\nnull\n'
+  }
+  if (slice !== '') yield take()
+  yield `],"checksum":"${hex(crc)}"}\n`
+}
+
+/** Writes a `recordDocument`. @param write Resolves when more may be written; others run meanwhile. */
+export async function writeRecordDocument(
+  kind: DocumentKind,
+  header: StateHeader,
   members: Readonly<Record<string, unknown>>,
   records: Iterable<Configuration>,
   write: (text: string) => Promise<void>,
   appendix?: Iterable<string>,
 ): Promise<void> {
-  let crc = 0
-  const writeCovered = (text: string) => {
-    crc = crc32(text, crc)
-    return write(text)
-  }
-  const start = JSON.stringify({ format, version, store, revision, lastId, count, ...members })
-  await writeCovered(`${start.slice(0, -1)},"records":[\n`)
-  let slice = ''
-  let sliceRecords = 0
-  let written = 0
-  for (const record of records) {
-    written += 1
-    slice += `${record.jsonOnce}${written === count ? '\n' : ',\n'}`
-    if (++sliceRecords >= SNAPSHOT_SLICE_RECORDS || slice.length >= SNAPSHOT_SLICE_CHARACTERS) {
-      await writeCovered(slice)
-      slice = ''
-      sliceRecords = 0
-    }
-  }
-  if (slice !== '') await writeCovered(slice)
-  if (appendix !== undefined) {
-    await writeCovered(APPENDIX_START)
-    for (const line of appendix) await writeCovered(`\n${line},`)
-    await writeCovered('\nnull\n')
-  }
-  await write(`],"checksum":"${hex(crc)}"}\n`)
+  for (const piece of recordDocument(kind, header, members, records, appendix)) await write(piece)
 }
 
 /**

@@ -65,6 +65,11 @@ export class ConfigurationStore {
     return this.#records.index.revision
   }
 
+  /** The highest id ever given to a record that was stored. */
+  get lastId(): number {
+    return this.#records.index.lastId
+  }
+
   /** The tag of all records as they are now. */
   get tag(): string {
     const { id, revision } = this

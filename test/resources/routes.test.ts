@@ -3,6 +3,7 @@ import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createRouter, type Route } from '../../src/http/router.ts'
+import { backup } from '../../src/resources/backup.ts'
 import { keys } from '../../src/resources/keys.ts'
 import { createStartingRoutes, describeRoutes, routes } from '../../src/resources/routes.ts'
 import { readChapterNamed } from '../manual/published.ts'
@@ -13,7 +14,7 @@ import { admin, start } from '../support/service.ts'
 import { problemIn } from './administrators.ts'
 
 /** The routes that only the owner of the data folder has. */
-const ownerRoutes = keys.routes
+const ownerRoutes = [...keys.routes, ...backup.routes]
 
 describe('the routes', () => {
   it('require a credential, the scope write for changes and admin for accounts, except as listed here', () => {
@@ -67,6 +68,7 @@ describe('the routes', () => {
         ['/v1//keys', '/v1//kees'],
         ['/v1/%6beys', '/v1/%6bees'],
         ['/v1/keys/rotate', '/v1/kees/rotate'],
+        ['/v1/backup', '/v1/bakup'],
         ['/v1/keys/revoke-all', '/v1/kees/rotate'],
       ] as const)
         for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
