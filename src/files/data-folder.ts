@@ -141,7 +141,8 @@ export async function openDataFolder(path: string, files = filesOf(path)): Promi
 export async function leaveFolder({ path, files, file, isNew, release }: DataFolder): Promise<void> {
   const [entry, ...others] = isNew ? await files.readdir(path).catch(() => []) : []
   if (entry === dataFiles.lock && others.length === 0) {
-    // While it is locked, so that whoever comes next makes a folder, and a lock, of its own.
+    // While it is locked, so that whoever comes next makes a folder, and a lock, of its own. A folder that stays does no
+    // harm, and why the start was refused says more than why it stays.
     await files.unlink(file(dataFiles.lock)).catch(() => {})
     await files.rmdir(path).catch(() => {})
   }

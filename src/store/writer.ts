@@ -182,8 +182,11 @@ export class Writer {
   async #makeAlone(bulk: WaitingBulk) {
     this.#waiting.shift()
     this.#isAlone = true
-    await bulk.take()
-    this.#isAlone = false
+    try {
+      await bulk.take()
+    } finally {
+      this.#isAlone = false
+    }
     // Its caller hears of it before others are decided.
     await nextTurn()
     // It may have taken long.
