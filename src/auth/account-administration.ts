@@ -62,8 +62,9 @@ export interface AdministrationOptions {
 }
 
 /**
- * What admins and the owner see and change of the accounts. The owner may also take the last admin. Each change is decided against the accounts that are stored at that moment,
- * and by the right that the caller still has then. It resolves once it is durable, and is in the audit trail.
+ * What admins and the owner see and change of the accounts. The owner may also take the last admin. Each change is decided
+ * against the accounts that are stored at that moment, and by the right that the caller still has then. It resolves once it
+ * is durable, and is in the audit trail.
  */
 export class AccountAdministration {
   readonly #options: AdministrationOptions
@@ -92,7 +93,8 @@ export class AccountAdministration {
    * Adds an account.
    *
    * @param request Who asks for it.
-   * @throws {Problem} 409 if there is one of the name, or are ACCOUNTS_MAX, but for the owner; 403. {OverloadedError} for a chosen secret
+   * @throws {Problem} 409 if there is one of the name, or, but for the owner, if there are ACCOUNTS_MAX; 403.
+   * @throws {OverloadedError} for a chosen secret.
    * @throws {StorageFullError} {StorageUnavailableError} {OutcomeUnknownError}
    */
   add(

@@ -101,7 +101,7 @@ interface Kept {
   /** How many records have them. Equal labels are mostly one object, so that few of these have to be looked at. */
   readonly sets: ReadonlyMap<Labels, { readonly records: number }>
   readonly leaves: Leaves
-  /** For each record in turn, 1 if its labels are none of these sets. */
+  /** A byte for each record, in the order of the leaves: 1 if its labels are not in `sets`, which had no room for them. */
   readonly isOther: Uint8Array
 }
 
