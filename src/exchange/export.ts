@@ -1,13 +1,13 @@
-import { NOTED_NAME_BYTES, STREAM_PIECE_CHARACTERS } from '../limits.ts'
+import { STREAM_PIECE_CHARACTERS } from '../limits.ts'
 import { type LongWork, SliceClock } from '../scheduler.ts'
 import type { Configuration } from '../store/configuration.ts'
 import type { Matcher } from '../store/record-filter.ts'
 import { ITEMS_A_STEP, inSteps } from '../store/slices.ts'
 import { counted } from '../text.ts'
 import type { ExportFormat, ExportTail } from './export-format.ts'
-import { ExportNotes, TextFilter } from './export-notes.ts'
-import { hasHops, hostOfHop, namesInHops } from './hops.ts'
+import { ExportNotes } from './export-notes.ts'
 import { kindOf } from './kinds.ts'
+import { findClashes, findHops } from './noted-records.ts'
 
 /** Something to say of a record. */
 export interface RecordRemark {
@@ -254,93 +254,6 @@ function* formFor(
     find: (name) => named.get(name),
     keeps: (record) => matches === undefined || matches(record),
   })
-}
-
-/** Memory of a record that is a hop, and of what a format notes of it; the record itself is in memory anyway. */
-const HOP_BYTES = 3 * NOTED_NAME_BYTES
-
-/**
- * Those that some record goes through, and those whose name is the host of such a one, with some others. Names of no record
- * take no memory, however many there are.
- */
-function* findHops(
-  records: Iterable<Configuration>,
-  seen: Matcher | undefined,
-  notes: ExportNotes,
-  total: number,
-): LongWork<ReadonlyMap<string, Configuration>> {
-  const before = notes.bytes
-  const found = new Map<string, Configuration>()
-  const isSeen = (record: Configuration) => seen === undefined || seen(record)
-  let isAny = false
-  const names = new TextFilter(total, notes)
-  yield* inSteps(records, (record) => {
-    if (!hasHops(record) || !isSeen(record)) return
-    isAny = true
-    for (const name of namesInHops(record)) {
-      names.add(name)
-      names.add(hostOfHop({ word: name }))
-    }
-  })
-  if (!isAny) {
-    notes.reduceTo(before)
-    return found
-  }
-  const hosts = new TextFilter(total, notes)
-  const note = (record: Configuration) => {
-    if (found.has(record.name) || !isSeen(record)) return
-    notes.add(HOP_BYTES)
-    found.set(record.name, record)
-    hosts.add(hostOfHop({ word: record.name, record }))
-  }
-  yield* inSteps(records, (record) => names.mayHave(record.name) && note(record))
-  yield* inSteps(records, (record) => hosts.mayHave(record.name) && note(record))
-  notes.reduceTo(before + HOP_BYTES * found.size)
-  return found
-}
-
-/** The keys of more than one record. */
-function* findClashes(
-  keyOf: ExportFormat['keyOf'],
-  records: Iterable<Configuration>,
-  matches: Matcher | undefined,
-  notes: ExportNotes,
-  total: number,
-): LongWork<ReadonlySet<string>> {
-  const clashes = new Set<string>()
-  if (keyOf === undefined || (yield* areNames(keyOf, records))) return clashes
-  const isMeant = (record: Configuration) => matches === undefined || matches(record)
-  const bytesOf = (key: string) => NOTED_NAME_BYTES + key.length
-  const before = notes.bytes
-  const [once, again] = [new TextFilter(total, notes), new TextFilter(total, notes)]
-  yield* inSteps(records, (record) => {
-    if (!isMeant(record)) return
-    const key = keyOf(record)
-    if (once.add(key)) again.add(key)
-  })
-  const known = new Set<string>()
-  yield* inSteps(records, (record) => {
-    const key = keyOf(record)
-    if (!again.mayHave(key) || clashes.has(key) || !isMeant(record)) return
-    notes.add(bytesOf(key))
-    if (known.has(key)) clashes.add(key)
-    else known.add(key)
-  })
-  notes.reduceTo(before)
-  for (const key of clashes) notes.add(bytesOf(key))
-  return clashes
-}
-
-/** Whether the key of each record is its name: no other one has that. */
-function* areNames(
-  keyOf: (record: Configuration) => string,
-  records: Iterable<Configuration>,
-): LongWork<boolean> {
-  let areAll = true
-  yield* inSteps(records, (record) => {
-    areAll &&= keyOf(record) === record.name
-  })
-  return areAll
 }
 
 function* countOf(records: Iterable<Configuration>): LongWork<number> {
