@@ -17,7 +17,7 @@ import { createSubscriptions } from '../src/resources/subscriptions.ts'
 import { Scheduler } from '../src/scheduler.ts'
 import { Listener } from '../src/server/listener.ts'
 import type { OptionSpec } from '../src/service/option-values.ts'
-import { backupMetrics } from '../src/state/backup.ts'
+import { backupMetrics } from '../src/state/served-backups.ts'
 import { openConfigurationStore } from '../src/storage/file/file-storage.ts'
 import { storeMetrics } from '../src/store/store-metrics.ts'
 
@@ -116,7 +116,7 @@ async function listFamilies(): Promise<Family[]> {
       ...listener.metrics,
       ...createSubscriptions(store, new Scheduler(), log).metrics,
       ...storeMetrics(store, () => true),
-      ...backupMetrics(dataPaths('')),
+      ...backupMetrics(() => undefined),
       ...loginMetrics(createLoginCounters()),
       ...eventLoop.metrics,
       ...processMetrics(),

@@ -123,6 +123,6 @@ export const DURATION_SECONDS_MAX = 400 * 24 * 60 * 60
 /** Longest record or event that a command accepts from a server; a connbook sends no longer ones. */
 export const SERVED_RECORD_CHARACTERS_MAX = 1024 * 1024
 
-/** How long a command waits for a lock: of accounts and keys, or of kept logins. */
-export const LOCK_WAIT_MS = 5_000
+/** How long a command, or a server that starts, waits for a lock: of a data folder, or of kept logins. */
+export const LOCK_WAIT_MS = 10_000
 export const LOCK_PAUSE_MS = 20

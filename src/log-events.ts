@@ -314,43 +314,28 @@ export const logEvents = {
     meaning:
       'the certificate or key cannot be used, so the old ones stay in use; correct the files, and send SIGHUP again',
   },
-  accounts_reloaded: {
-    level: 'info',
-    fields: ['users', 'clients'],
-    meaning: 'the stored accounts were changed, and the server uses the new ones now',
-  },
   accounts_reload_failed: {
     level: 'error',
     fields: ['reason', 'in_force'],
-    meaning: 'the changed accounts cannot be read, so the old ones stay in use; run `connbook check`',
+    meaning:
+      'the accounts that etcd has now cannot be read, so the old ones stay in use; run `connbook check`',
   },
   accounts_missing: {
     level: 'error',
     fields: ['file', 'in_force'],
     meaning:
-      'the stored accounts are gone, so the last known ones stay in use; put them back before the next start',
-  },
-  backup_time_not_kept: {
-    level: 'warn',
-    fields: ['reason'],
-    meaning:
-      'a backup is complete, but the metrics do not show it; make room, or see to the rights of the data folder',
-  },
-  keys_reloaded: {
-    level: 'info',
-    fields: ['signs', 'keys'],
-    meaning: 'a command changed the keys, and the server uses them now; `signs` is the key that signs',
+      'the accounts in etcd are gone, so the last known ones stay in use; put them back before the next start',
   },
   keys_reload_failed: {
     level: 'error',
     fields: ['reason', 'in_force'],
-    meaning: 'the changed keys cannot be read, so the old ones stay in use; run `connbook check`',
+    meaning: 'the keys that etcd has now cannot be read, so the old ones stay in use; run `connbook check`',
   },
   keys_missing: {
     level: 'error',
     fields: ['file', 'in_force'],
     meaning:
-      'the stored keys are gone, so the last known ones stay in use; put them back before the next start',
+      'the keys in etcd are gone, so the last known ones stay in use; put them back before the next start',
   },
   keys_not_stored: {
     level: 'error',
@@ -416,6 +401,11 @@ export const logEvents = {
     level: 'error',
     fields: ['reason'],
     meaning: 'the file of ended sessions and tokens could not be made smaller; make room, or check the disk',
+  },
+  folder_not_closed: {
+    level: 'error',
+    fields: ['reason'],
+    meaning: 'a command could not close the data folder as it should; what it has said is done',
   },
   audit_not_written: {
     level: 'error',

@@ -78,4 +78,5 @@ void runProgram(words, {
   print: style.isTerminal ? (text) => print(forTerminal(text)) : print,
   style,
   screen: Object.assign(process.stderr, { isJournal: isSystemdJournal(process.env) }),
+  opened: new AsyncDisposableStack(),
 }).then((code) => process.exit(code))

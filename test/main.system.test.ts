@@ -158,17 +158,12 @@ describe('connbook', () => {
       false,
     ],
     'with a lock file that is no database': [
-      async (folder) => {
-        for (const name of [dataFiles.lock, dataFiles.accountsLock])
-          await writeFile(join(folder, name), 'garbage '.repeat(200))
-      },
+      (folder) => writeFile(join(folder, dataFiles.lock), 'garbage '.repeat(200)),
       () =>
         `lock": file is not a database (owner ${plainAccount}, mode 0600); make sure that no connbook uses the folder, and remove the file`,
     ],
     'with a lock file that it cannot open': [
-      async (folder) => {
-        for (const name of [dataFiles.lock, dataFiles.accountsLock]) await chmod(join(folder, name), 0)
-      },
+      (folder) => chmod(join(folder, dataFiles.lock), 0),
       () =>
         `lock": unable to open database file (owner ${plainAccount}, mode 0000); make sure that no connbook uses the folder, and remove the file`,
     ],

@@ -110,6 +110,7 @@ export class AuditTrail implements ChangeTrail {
  * Opens the trail of a folder.
  *
  * @param bytesMax The size of one file.
+ * @param isReadOnly Whether nothing is to be written; then `record` must not be called.
  * @throws {FolderRefusedError} if the file is not a plain one. Also the system's error if this account may not write it;
  *   on a full or failing disk, lines wait or are counted as lost until it works again.
  */
@@ -117,8 +118,10 @@ export async function openAuditTrail(
   folder: DataPaths,
   log: Log,
   bytesMax = AUDIT_FILE_BYTES_MAX,
+  isReadOnly = false,
 ): Promise<AuditTrail> {
   const file = new AuditFile(folder, bytesMax, log)
+  if (isReadOnly) return new AuditTrail(folder, new TrailWriter(file, log), log)
   await file.open().catch((error: unknown) => {
     if (error instanceof FolderRefusedError) throw error
     if (['EACCES', 'EPERM', 'EROFS', 'EISDIR', 'ELOOP'].includes(systemCode(error) ?? '')) throw error

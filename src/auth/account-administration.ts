@@ -19,7 +19,6 @@ import {
 import type { CredentialStorage } from './credential-storage.ts'
 import type { Revocations } from './ended-credentials.ts'
 import { describeLostAccess, type LiveAccounts } from './live-accounts.ts'
-import type { LiveKeys } from './live-keys.ts'
 import { dummyHash, hashPassword } from './password.ts'
 import { digestSecret, generateSecret } from './secret.ts'
 import { queuePath } from './secret-checks.ts'
@@ -55,7 +54,6 @@ type TagCondition = ((etag: string) => boolean) | undefined
 
 export interface AdministrationOptions {
   readonly accounts: Pick<LiveAccounts, 'list' | 'find' | 'read' | 'change'>
-  readonly keys: Pick<LiveKeys, 'catchUp'>
   readonly revocations: Pick<Revocations, 'dropGeneration'>
   readonly audit: Pick<AuditTrail, 'record'>
   readonly commandOf: CredentialStorage['commandOf']
@@ -159,7 +157,7 @@ export class AccountAdministration {
     secret: WantedSecret | undefined,
     decide: (found: Accounts, stored: string) => Accounts,
   ): Promise<ChangedAccount> {
-    const { accounts, keys, revocations, audit, commandOf } = this.#options
+    const { accounts, revocations, audit, commandOf } = this.#options
     const isChosen = typeof secret === 'object'
     // So that what is refused costs no hash.
     if (isChosen) decide(await accounts.read(), dummyHash)
@@ -167,7 +165,6 @@ export class AccountAdministration {
     const stored = isChosen
       ? await hashPassword(secret.chosen, queuePath(request, true), 'thread')
       : digestSecret(made ?? '')
-    await keys.catchUp()
     const { before, after, lines } = await accounts.change(
       'Cannot change the account',
       kind,

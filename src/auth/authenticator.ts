@@ -48,9 +48,9 @@ export interface IssuedToken {
 export interface AuthenticatorOptions {
   readonly accounts: Pick<
     LiveAccounts,
-    'find' | 'hasChosenClientSecret' | 'catchUp' | 'onChange' | 'endCredentials' | 'changePassword'
+    'find' | 'hasChosenClientSecret' | 'onChange' | 'endCredentials' | 'changePassword'
   >
-  readonly keys: Pick<LiveKeys, 'signing' | 'verifying' | 'catchUp'>
+  readonly keys: Pick<LiveKeys, 'signing' | 'verifying'>
   readonly revocations: Revocations
   readonly sessionTtlSeconds: number
   readonly tokenTtlSeconds: number
@@ -131,7 +131,6 @@ export class Authenticator {
     const account = await this.#secrets.checkUser(caller, username, password)
     if (account === undefined) return undefined
     await this.#attempts.succeeded('logged_in', caller, { kind: 'user', name: username })
-    await this.#options.keys.catchUp()
     return this.#startSession(account, caller)
   }
 
@@ -171,8 +170,7 @@ export class Authenticator {
     if (account === undefined) return undefined
     await this.#attempts.succeeded('token_issued', caller, { kind: 'client', name: account.name })
     const scope = wanted ?? narrower(scopeOf(account), WRITE_SCOPE)
-    const { tokenTtlSeconds, keys } = this.#options
-    await keys.catchUp()
+    const { tokenTtlSeconds } = this.#options
     const token = this.#sign(account, 'api', tokenTtlSeconds, scope)
     return { access_token: token, token_type: 'Bearer', expires_in: tokenTtlSeconds, scope }
   }
@@ -220,7 +218,7 @@ export class Authenticator {
     password: string,
     newPassword: string,
   ): Promise<{ readonly cookie: string } | 'wrong_password' | 'session_ended'> {
-    const { accounts, keys, revocations, audit, log } = this.#options
+    const { accounts, revocations, audit, log } = this.#options
     const session = this.#findClaims(request)
     if (session === undefined || carrierOf(request) !== 'cookie') return 'session_ended'
     const { sub: name, gen } = session
@@ -230,7 +228,6 @@ export class Authenticator {
     const secret = await hashPassword(newPassword, queuePath(request, true), 'thread')
     // Another request may end it meanwhile.
     const isAllowed = () => this.#findClaims(request) !== undefined
-    await keys.catchUp()
     const account = await accounts.changePassword(name, gen, secret, isAllowed)
     if (account === undefined) return 'session_ended'
     revocations.dropGeneration(gen)

@@ -2,7 +2,7 @@ import type { SharedDocument } from '../files/shared-document.ts'
 import type { AccountKind, Accounts } from './accounts.ts'
 import type { StoredKey } from './keys.ts'
 
-/** Where accounts and signing keys are kept. Those who serve and commands use it at the same time. */
+/** Where accounts and signing keys are kept: in a folder, or for all nodes of a cluster in etcd. */
 export interface CredentialStorage {
   /** For messages: the path of a folder. */
   readonly place: string

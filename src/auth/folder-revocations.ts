@@ -38,10 +38,12 @@ class FolderRevocations implements Revocations {
     clock: Clock,
     log: Log,
     files: FileSystem,
+    isServed: boolean,
   ) {
     this.clock = clock
     for (const [jti, exp] of ended) this.#ended.add(jti, exp)
-    this.#floor = new RememberedClock(clock, passed, (moment) => this.#changes.add({ passed: moment }), log)
+    const keep = (moment: number) => (isServed ? this.#changes.add({ passed: moment }) : Promise.resolve())
+    this.#floor = new RememberedClock(clock, passed, keep, log)
     this.#log = log
     this.#journal = new Journal(path, header.store, position, () => this.#rewrite(), log, files)
     this.#changes = new GroupCommit(this.#journal, (change) => this.#apply(change))
@@ -122,6 +124,8 @@ class FolderRevocations implements Revocations {
  *
  * @param mustExist Whether a missing file is damage; if not, it is created.
  * @param makeClock As `createClock`.
+ * @param isReadOnly Whether nothing can be written: then no credential may be ended.
+ * @param isServed Whether credentials are checked: otherwise nothing is written before one is ended.
  * @throws {DamagedFileError} if the file is not what was written, a torn tail excepted.
  */
 export async function openRevocations(
@@ -130,13 +134,17 @@ export async function openRevocations(
     mustExist,
     log,
     makeClock = createClock,
+    isReadOnly = false,
+    isServed = true,
   }: {
     mustExist: boolean
     log: Log
     makeClock?: (notBefore: number) => Clock
+    isReadOnly?: boolean
+    isServed?: boolean
   },
 ): Promise<Revocations> {
-  let file = await openRevocationsFile(folder)
+  let file = await openRevocationsFile(folder, isReadOnly ? 'r' : 'r+')
   if (file === undefined && !mustExist) {
     await createRevocations(folder)
     file = await openRevocationsFile(folder)
@@ -145,7 +153,7 @@ export async function openRevocations(
   }
   if (file === undefined) throw revocationsMissing(folder)
   const stored = await readRevocations(file, folder)
-  const position = await file.cut(stored.end, log)
+  const position = isReadOnly ? file.positionAt(stored.end) : await file.cut(stored.end, log)
   const revocations = new FolderRevocations(
     file,
     position,
@@ -153,7 +161,8 @@ export async function openRevocations(
     makeClock(stored.passed),
     log,
     folder.files,
+    isServed,
   )
-  revocations.rewriteIfDue()
+  if (isServed) revocations.rewriteIfDue()
   return revocations
 }

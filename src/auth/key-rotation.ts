@@ -1,4 +1,4 @@
-import { ConnbookError, TooManyKeysError } from '../errors.ts'
+import { TooManyKeysError } from '../errors.ts'
 import type { SharedDocument } from '../files/shared-document.ts'
 import { DURATION_SECONDS_MAX, KEYS_MAX } from '../limits.ts'
 import { createKey, type StoredKey } from './keys.ts'
@@ -6,16 +6,10 @@ import { createKey, type StoredKey } from './keys.ts'
 /** How long a busy server may still sign with a superseded key. */
 export const KEY_TAKE_UP_SECONDS = 60
 
-// A command sets a superseded key's `until` by the system clock, or by the latest moment that a server has stored, if
-// that is later. A server's clock never goes back (`createClock`), so it may be ahead of the command; the server then
-// extends `until` (`extendKey`). It is never behind, because both run on one machine.
+// Who rotates sets a superseded key's `until` by a clock of its own. That of another node may be ahead, because it never
+// goes back (`createClock`); that node then extends `until` (`extendKey`).
 
 export const NO_KEY = 'no key: the next start makes one, and every session and token ends'
-
-/** There is no key until the next start makes one. */
-export class NoKeyError extends ConnbookError {
-  readonly code = 'no_key'
-}
 
 /** Converts milliseconds to whole seconds, the unit of tokens and keys. */
 export function secondsOf(ms: number): number {
@@ -64,9 +58,14 @@ export function extendKey(keys: readonly StoredKey[], id: string, end: number): 
 }
 
 /** Makes the first key, or stores the token lifetime with the key that signs; returns the same array if it has it. */
-function withTtl(keys: readonly StoredKey[], ttlSeconds: number, now: number): readonly StoredKey[] {
+function withTtl(
+  keys: readonly StoredKey[],
+  ttlSeconds: number | undefined,
+  now: number,
+): readonly StoredKey[] {
   const [signing, ...others] = keys
   if (signing === undefined) return [createKey(now, ttlSeconds)]
+  if (ttlSeconds === undefined) return keys
   const { ttl = DURATION_SECONDS_MAX, serverTtl } = signing
   if (ttl >= ttlSeconds && serverTtl === ttlSeconds) return keys
   const changed = { ...signing, ttl: Math.max(ttl, ttlSeconds), serverTtl: ttlSeconds }
@@ -77,13 +76,13 @@ function withTtl(keys: readonly StoredKey[], ttlSeconds: number, now: number): r
  * Prepares the keys before a server issues its first token: makes one if there is none, and stores the token lifetime,
  * so that a later rotation lets the key verify for as long.
  *
- * @param ttlSeconds Longest lifetime of a session or token.
+ * @param ttlSeconds Longest lifetime of a session or token; undefined if none is issued.
  * @param now In seconds since 1970.
  * @throws as `edit` does.
  */
 export async function prepareKeys(
   document: SharedDocument<readonly StoredKey[]>,
-  ttlSeconds: number,
+  ttlSeconds: number | undefined,
   now: number,
 ): Promise<readonly StoredKey[]> {
   const prepared = (keys: readonly StoredKey[]) => withTtl(keys, ttlSeconds, now)

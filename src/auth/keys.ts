@@ -72,7 +72,7 @@ export function createKey(now: number, ttlSeconds: number | undefined): StoredKe
   }
 }
 
-/** The keys file of a folder; written under the accounts lock. */
+/** The keys file of a folder. */
 export function keysDocument(folder: DataPaths): JsonDocument<readonly StoredKey[]> {
   return createJsonDocument(folder.file(dataFiles.keys), keysForm, adviceForNewKeys(folder), folder.files)
 }

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import {
   describeNoRoom,
   InvalidInputError,
@@ -11,7 +10,7 @@ import {
   TooManyAccountsError,
   TooManyKeysError,
 } from '../errors.ts'
-import { DocumentBusyError, type Follower } from '../files/shared-document.ts'
+import { DocumentBusyError } from '../files/shared-document.ts'
 import { Problem } from '../http/problem.ts'
 import { allows } from '../http/scope.ts'
 import type { Log } from '../log.ts'
@@ -36,12 +35,11 @@ const CHANGE_PASSWORD = 'Cannot change the password'
 
 type FollowedCredentials = Pick<CredentialStorage, 'accounts' | 'initial' | 'commandOf'>
 
-/** The current accounts: changes to what is stored are taken up. */
+/** The current accounts: each change counts from the moment that it is stored. */
 export class LiveAccounts {
   readonly #credentials: FollowedCredentials
   readonly #log: Log
   readonly #listeners: (() => void)[] = []
-  readonly #follower: Follower
   #current: Accounts
 
   /** Follows the stored accounts. @param accounts As last read. */
@@ -50,7 +48,7 @@ export class LiveAccounts {
     this.#log = log
     this.#current = accounts
     const takeUp = (changed: Accounts) => this.#takeUp(changed)
-    this.#follower = credentials.accounts.follow({ content: accounts, takeUp, log })
+    credentials.accounts.follow({ content: accounts, takeUp, log })
   }
 
   #takeUp(changed: Accounts) {
@@ -58,7 +56,6 @@ export class LiveAccounts {
     // Event streams that were opened before and after hold them.
     this.#current = withKnownGrants(changed, before)
     for (const listener of this.#listeners) listener()
-    this.#log.info('accounts_reloaded', { users: changed.users.length, clients: changed.clients.length })
     // A folder from before there were admins needs none: only a start says so, and who took the last.
     if (findMissingAccess(changed) !== 'administer' || hasAdmin(before))
       warnOfMissingAccess(changed, this.#credentials.commandOf, this.#log)
@@ -88,18 +85,13 @@ export class LiveAccounts {
     this.#listeners.push(listener)
   }
 
-  /** As `Follower.catchUp`. */
-  catchUp(): Promise<void> | undefined {
-    return this.#follower.catchUp()
-  }
-
   /**
    * Ends every session and token of an account: gives it a new generation, unless it has another one already. Resolves
    * once that is durable, and is taken up here.
    *
    * @param generation The one that ends.
    * @returns Whether the generation was raised.
-   * @throws {OverloadedError} while a command changes accounts. {StorageFullError} {StorageUnavailableError}
+   * @throws {OverloadedError} while other nodes change accounts. {StorageFullError} {StorageUnavailableError}
    * @throws {OutcomeUnknownError}
    */
   async endCredentials(kind: AccountKind, name: string, generation: number): Promise<boolean> {
@@ -132,7 +124,7 @@ export class LiveAccounts {
   }
 
   /**
-   * Changes an account if it still has the generation, and takes that up.
+   * Changes an account if it still has the generation.
    *
    * @param afterwards As for `SharedDocument.edit`.
    * @returns The account as it was written; undefined if it was not.
@@ -145,13 +137,12 @@ export class LiveAccounts {
     change: (accounts: Accounts) => Accounts,
     afterwards?: () => Promise<void>,
   ): Promise<Account | undefined> {
-    // A command may have changed the account since.
+    // Another request, or node, may have changed the account since.
     const changeUnlessOver = (found: Accounts) =>
       findAccount(found, kind, name)?.generation === generation ? change(found) : found
     const { before, after } = await this.#credentials.accounts
       .edit(changeUnlessOver, afterwards)
       .catch((error: unknown) => throwForCaller(what, error))
-    await this.#lookFor(what, kind, name, after)
     return after === before ? undefined : findAccount(after, kind, name)
   }
 
@@ -175,25 +166,10 @@ export class LiveAccounts {
     name: string,
     change: (found: Accounts) => Accounts,
   ): Promise<AccountChange> {
-    const decide = async (found: Accounts) => {
-      await this.#follower.look()
-      return change(found)
-    }
     const forget = () => this.#forgetInitial(kind, name)
-    const done = await changeAccount(this.#credentials.accounts, kind, name, decide, forget).catch(
-      (error: unknown) => throwForCaller(what, error),
+    return changeAccount(this.#credentials.accounts, kind, name, change, forget).catch((error: unknown) =>
+      throwForCaller(what, error),
     )
-    await this.#lookFor(what, kind, name, done.after)
-    return done
-  }
-
-  /** Takes up an account as it was read or written. @throws {StorageUnavailableError} if it is still the one from before. */
-  async #lookFor(what: string, kind: AccountKind, name: string, stored: Accounts) {
-    const known = this.find(kind, name)
-    await this.#follower.look()
-    const isStale = isDeepStrictEqual(this.find(kind, name), known)
-    if (isStale && !isDeepStrictEqual(findAccount(stored, kind, name), known))
-      throw new StorageUnavailableError(`${what}: the stored accounts cannot be read`)
   }
 
   /** The secret there is not good any more, so a failure does no harm but to its reader. */
@@ -202,10 +178,6 @@ export class LiveAccounts {
     await initial?.forget(kind, name).catch((error: unknown) => {
       this.#log.warn('initial_credentials_not_removed', { file: initial.file, reason: String(error) })
     })
-  }
-
-  close(): void {
-    this.#follower.close()
   }
 }
 
@@ -225,7 +197,7 @@ export function throwForCaller(what: string, error: unknown): never {
   )
     throw error
   if (error instanceof DocumentBusyError)
-    throw new OverloadedError(`${what}: a command changes accounts; try again in a moment`)
+    throw new OverloadedError(`${what}: other nodes change accounts; try again in a moment`)
   if (error instanceof OutcomeUnknownError)
     throw new OutcomeUnknownError(`${what}: nobody can know whether it is done; look, and try again`, {
       cause,

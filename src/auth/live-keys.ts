@@ -1,5 +1,4 @@
-import { StorageUnavailableError } from '../errors.ts'
-import type { Follower, SharedDocument } from '../files/shared-document.ts'
+import type { SharedDocument } from '../files/shared-document.ts'
 import type { Log } from '../log.ts'
 import type { Clock } from './clock.ts'
 import { endOfTokens, extendKey, hasEnded, secondsOf } from './key-rotation.ts'
@@ -12,7 +11,7 @@ export class LiveKeys {
   readonly #document: SharedDocument<readonly StoredKey[]>
   readonly #clock: Clock
   readonly #log: Log
-  readonly #follower: Follower
+  readonly #unfollow: () => void
   #stored: readonly StoredKey[] = []
   #current: { readonly signing: SigningKey; readonly verifying: readonly SigningKey[] }
   #nextEnd = 0
@@ -35,7 +34,7 @@ export class LiveKeys {
     this.#log = log
     this.#current = { signing: toSigningKey(first(keys)), verifying: [] }
     this.#put(keys)
-    this.#follower = document.follow({
+    this.#unfollow = document.follow({
       content: keys,
       findFault: ({ length }) =>
         length === 0
@@ -79,22 +78,13 @@ export class LiveKeys {
       before = found.length === 0 ? this.#stored : found
       return change(before, secondsOf(this.#clock.now()))
     }
-    const signed = this.#stored[0]?.id
     const { after } = await this.#document.edit(decide).catch((error: unknown) => throwForCaller(what, error))
-    await this.#follower.look()
-    if (this.#stored[0]?.id === signed)
-      throw new StorageUnavailableError(`${what}: the stored keys cannot be read`)
     return { before, after }
-  }
-
-  /** As `Follower.catchUp`. */
-  catchUp(): Promise<void> | undefined {
-    return this.#follower.catchUp()
   }
 
   /** Resolves once no write is under way. */
   close(): Promise<void> {
-    this.#follower.close()
+    this.#unfollow()
     return this.#extending
   }
 
@@ -103,7 +93,6 @@ export class LiveKeys {
     const end = endOfTokens(signed, secondsOf(this.#clock.now()))
     const extended = extendKey(changed, signed.id, end)
     this.#put(extended)
-    this.#log.info('keys_reloaded', { signs: first(this.#stored).id, keys: this.#current.verifying.length })
     if (extended !== changed) this.#extending = this.#extend(signed.id, end)
   }
 

@@ -37,20 +37,17 @@ export interface ClientCredentials {
   readonly secret: string
 }
 
-/**
- * Checks passwords and client secrets: under the throttle, in the queue of passwords, with a record of each failure. What a
- * command has changed counts from the moment that it is stored.
- */
+/** Checks passwords and client secrets: under the throttle, in the queue of passwords, with a record of each failure. */
 export class SecretChecks {
   readonly logins: Readonly<Record<AccountKind, LoginCounters>> = createLoginCounters()
-  readonly #accounts: Pick<LiveAccounts, 'find' | 'hasChosenClientSecret' | 'catchUp'>
+  readonly #accounts: Pick<LiveAccounts, 'find' | 'hasChosenClientSecret'>
   readonly #attempts: Pick<AttemptLog, 'failed'>
   // One per kind: a flood of client ids, which are quick to check, must not push users out.
   readonly #throttles: Readonly<Record<AccountKind, Throttle>>
   readonly #knownNetworks: KnownNetworks
 
   constructor(
-    accounts: Pick<LiveAccounts, 'find' | 'hasChosenClientSecret' | 'catchUp'>,
+    accounts: Pick<LiveAccounts, 'find' | 'hasChosenClientSecret'>,
     attempts: Pick<AttemptLog, 'failed'>,
     clock: Clock,
   ) {
@@ -65,7 +62,6 @@ export class SecretChecks {
    * @throws {TooManyAttemptsError} {OverloadedError}
    */
   async checkUser(caller: Caller, name: string, password: string): Promise<Account | undefined> {
-    await this.#accounts.catchUp()
     return this.#check(caller, 'user', name, async (found, path) => {
       const isRight = await verifyPassword(password, found?.secret ?? dummyHash, path)
       return isRight && found !== undefined
@@ -83,7 +79,6 @@ export class SecretChecks {
     spellings: readonly ClientCredentials[],
     admit: (client: Account) => Promise<void> = async () => {},
   ): Promise<Account | undefined> {
-    await this.#accounts.catchUp()
     const known = spellings.find(({ id }) => this.#accounts.find('client', id) !== undefined)
     const { id } = known ?? spellings[0] ?? { id: '' }
     return this.#check(caller, 'client', id, async (found, path) => {

@@ -1,10 +1,11 @@
-import { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
+import { type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { TLSSocket } from 'node:tls'
 import { ConnbookError, systemCode } from '../errors.ts'
 import { escapeHidden } from '../text.ts'
 import type { Endpoint } from './endpoint.ts'
+import type { Call, CallOptions, ClientResponse, OpenResponse } from './messages.ts'
 
 /** How long a server may be silent before a command gives up. */
 const CALL_SILENCE_MS = 30_000
@@ -33,37 +34,6 @@ export class NoAnswerError extends ConnbookError {
   readonly code = 'no_answer'
 }
 
-export interface Call {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** With its query, encoded; without the base path. */
-  readonly path: string
-  readonly headers?: Readonly<Record<string, string>>
-  /** The pieces are only read, so that the call can be repeated. */
-  readonly body?: readonly Uint8Array[]
-}
-
-export interface ResponseHead {
-  readonly status: number
-  readonly headers: IncomingHttpHeaders
-}
-
-export interface ClientResponse extends ResponseHead {
-  readonly text: string
-}
-
-/** An answer whose body is still on its way. */
-export interface OpenResponse extends ResponseHead {
-  /** Can be read once. Whoever leaves it early ends the connection. @throws {NoAnswerError} if the body ends early. */
-  readonly body: AsyncIterable<Buffer>
-}
-
-export interface CallOptions {
-  /** How long the server may be silent while it is waited for. */
-  readonly silenceMs?: number
-  /** Ends the call, and the body of its answer. */
-  readonly signal?: AbortSignal
-}
-
 /** As `openCall`, with the text of the answer, of at most CALL_ANSWER_BYTES_MAX bytes. */
 export async function callEndpoint(
   endpoint: Endpoint,
@@ -87,8 +57,10 @@ export async function readResponse({ status, headers, body }: OpenResponse): Pro
 export async function openCall(
   endpoint: Endpoint,
   call: Call,
-  { silenceMs = CALL_SILENCE_MS, signal }: CallOptions = {},
+  options: CallOptions = {},
 ): Promise<OpenResponse> {
+  const { silenceMs = CALL_SILENCE_MS, signal } = options
+  if (endpoint.exchange !== undefined) return endpoint.exchange(call, options)
   // An aborted signal has no more events.
   if (signal?.aborted) throw ended()
   const { outgoing, isConnected } = startRequest(endpoint, call)

@@ -1,7 +1,8 @@
 import { parseJson } from '../json.ts'
-import { type Call, type ClientResponse, type OpenResponse, openCall, readResponse } from './call.ts'
+import { openCall, readResponse } from './call.ts'
 import type { Credential } from './credential.ts'
 import type { Endpoint } from './endpoint.ts'
+import type { Call, ClientResponse, OpenResponse } from './messages.ts'
 import { callPatiently, OtherAnswerError, RefusedError, refusalOf } from './refused.ts'
 
 /** Calls one server in somebody's name. */

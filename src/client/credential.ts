@@ -3,8 +3,9 @@ import type { Scope } from '../http/scope.ts'
 import { isObject, parseJson } from '../json.ts'
 import { wordForShell } from '../shell.ts'
 import type { CommandActor } from '../store/authorship.ts'
-import { type Call, callEndpoint } from './call.ts'
+import { callEndpoint } from './call.ts'
 import type { Endpoint } from './endpoint.ts'
+import type { Call } from './messages.ts'
 import { callPatiently, OtherAnswerError, RefusedError, refusalOf, tokenRefusalOf } from './refused.ts'
 
 const UNAUTHORIZED = 401

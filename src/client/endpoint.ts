@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { UsageError } from '../errors.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { isLoopback } from '../network.ts'
+import type { Call, CallOptions, OpenResponse } from './messages.ts'
 
 /** The variables of the environment that a client reads; the secret also as a file. */
 export const clientVariables = {
@@ -22,9 +23,15 @@ export interface Endpoint {
   /** For messages and as the key of a login: a URL without a slash at its end, or `unix:PATH`. */
   readonly name: string
   readonly isSecure: boolean
+  /** For messages of what was done: `at` and its name, or `in` and its folder. */
+  readonly where: string
+  /** The data folder that is called; undefined for a server that is named otherwise. */
+  readonly folder?: string
   /** The value of the header `Host`. */
   readonly host: string
   readonly at: { readonly socketPath: string } | { readonly hostname: string; readonly port: number }
+  /** Calls it otherwise than by HTTP alone; throws as `openCall` does, and what else it says. */
+  readonly exchange?: (call: Call, options: CallOptions) => Promise<OpenResponse>
   /** How a socket is reached. */
   readonly reach?: FileSystem['reach']
   /** Before each path; empty or `/like/this`. */
@@ -59,8 +66,10 @@ export function parseEndpoint(text: string): Endpoint | undefined {
   const url = /^https?:\/\/[^/?#@\\\s]+(?:\/[^?#\\\s]*)?$/i.test(address) ? URL.parse(address) : null
   if (url === null) return undefined
   const isSecure = url.protocol === 'https:'
+  const name = url.href.replace(/\/+$/, '')
   return {
-    name: url.href.replace(/\/+$/, ''),
+    name,
+    where: `at ${name}`,
     isSecure,
     host: url.host,
     at: {
@@ -89,6 +98,7 @@ export function urlMeant(text: string): string | undefined {
 export function socketEndpoint(socketPath: string, files: FileSystem = realFileSystem): Endpoint {
   return {
     name: `unix:${socketPath}`,
+    where: `at unix:${socketPath}`,
     isSecure: false,
     host: 'localhost',
     at: { socketPath },

@@ -1,46 +1,35 @@
 import type { Stats } from 'node:fs'
 import { ifReachable } from '../errors.ts'
-import { OWNER_SOCKET, ownerSocketPath, whyTooLong } from '../files/data-folder.ts'
-import { realFileSystem } from '../files/file-system.ts'
-import { filesOf } from '../files/owners-files.ts'
+import { type DataPaths, OWNER_SOCKET, ownerSocketPath, whyTooLong } from '../files/data-folder.ts'
 import { ROOT } from '../system-account.ts'
 import { describeOwner } from '../text.ts'
 import { type Endpoint, socketEndpoint } from './endpoint.ts'
 
 export type FoundSocket =
-  | { readonly endpoint: Endpoint }
+  | { readonly endpoint: Endpoint; readonly reason?: never }
   /** Why it is not used; undefined if it is not there. */
   | {
       readonly endpoint?: never
       readonly reason: string | undefined
-      /** Whether it would be used if the folder was named. */
-      readonly mustBeNamed?: boolean
     }
 
 /**
  * Finds the owner's socket of a data folder. It is used only if nobody but the owner of the folder can have made it: what
  * is sent there must reach no other account.
  *
- * @param folder Absolute path.
- * @param isNamed Whether the folder was named by flag or variable. Root takes no other, because somebody else may have
- *   made it where root happens to be.
  * @param uid The account that asks.
  */
 export async function findOwnerSocket(
-  folder: string,
-  isNamed: boolean,
+  { path: folder, files }: DataPaths,
   uid: number | undefined = process.getuid?.(),
 ): Promise<FoundSocket> {
   const path = ownerSocketPath(folder)
-  // Root acts for nobody in a folder that it has not named.
-  const files = uid === ROOT && !isNamed ? realFileSystem : filesOf(folder)
   const [around, found] = await Promise.all([ifReachable(files.stat(folder)), ifReachable(files.lstat(path))])
   if (around === undefined || found === undefined || uid === undefined) return { reason: undefined }
   const reason = whyRefused(around, found, uid) ?? whyTooLong(path)
-  if (reason !== undefined) return { reason: `${OWNER_SOCKET} is not used: ${reason}` }
-  if (uid === ROOT && !isNamed)
-    return { reason: 'root must name the folder: add --data FOLDER', mustBeNamed: true }
-  return { endpoint: socketEndpoint(path, files) }
+  return reason === undefined
+    ? { endpoint: socketEndpoint(path, files) }
+    : { reason: `${OWNER_SOCKET} is not used: ${reason}` }
 }
 
 function whyRefused(folder: Stats, socket: Stats, uid: number): string | undefined {

@@ -1,8 +1,8 @@
 import { ConnbookError, type Fault } from '../errors.ts'
 import { isObject, parseJson, printableJson } from '../json.ts'
 import { escapeHidden } from '../text.ts'
-import type { ClientResponse, ResponseHead } from './call.ts'
 import { clientVariables, type Endpoint } from './endpoint.ts'
+import type { ClientResponse, ResponseHead } from './messages.ts'
 import { pause } from './pause.ts'
 
 /** Shortest pause before a call is repeated, whatever the server asks for. */

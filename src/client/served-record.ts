@@ -3,9 +3,9 @@ import { isObject, parseJson } from '../json.ts'
 import { parseStoredRecord } from '../store/change.ts'
 import type { Configuration } from '../store/configuration.ts'
 import { fieldNames, recordFields } from '../store/fields.ts'
-import type { Call } from './call.ts'
 import type { Client } from './client.ts'
 import { recordPath } from './endpoint.ts'
+import type { Call } from './messages.ts'
 import { OtherAnswerError, RefusedError } from './refused.ts'
 
 /** A record as a server sent it. */

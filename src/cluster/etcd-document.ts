@@ -7,12 +7,7 @@ import {
   encodeDocument,
   versionOfDocument,
 } from '../files/json-document.ts'
-import {
-  DocumentBusyError,
-  type DocumentReader,
-  type Follower,
-  type SharedDocument,
-} from '../files/shared-document.ts'
+import { DocumentBusyError, type DocumentReader, type SharedDocument } from '../files/shared-document.ts'
 import { LOCK_WAIT_MS } from '../limits.ts'
 import { ClusterRefusedError, missingKey, refusedKey } from './cluster-error.ts'
 import { EtcdError } from './etcd-error.ts'
@@ -124,7 +119,7 @@ export class EtcdDocument<Content> implements SharedDocument<Content> {
     }
   }
 
-  follow({ content, takeUp, findFault, log }: DocumentReader<Content>): Follower {
+  follow({ content, takeUp, findFault, log }: DocumentReader<Content>): () => void {
     let current = content
     let toldReason: string | undefined
     const inForce = { in_force: `the ${this.#name} from before` }
@@ -154,12 +149,7 @@ export class EtcdDocument<Content> implements SharedDocument<Content> {
     this.#followers.add(hear)
     // It may have changed since `content` was read.
     if (this.#newest !== undefined) hear(this.#newest)
-    return {
-      look: () => this.#get().then(() => {}, tell),
-      // The watch reports changes without being asked.
-      catchUp: () => undefined,
-      close: () => void this.#followers.delete(hear),
-    }
+    return () => this.#followers.delete(hear)
   }
 
   /** Takes what a reading of the whole prefix has found, also if it is older than what was known: etcd was restored. */

@@ -18,6 +18,8 @@ export interface CommandContext {
   readonly style: TerminalStyle
   /** Standard error. */
   readonly screen: Screen
+  /** What is closed at the end of the command, whatever becomes of it. */
+  readonly opened: AsyncDisposableStack
 }
 
 export interface Screen {

@@ -39,16 +39,20 @@ export type ExitCode = keyof typeof exitCodes
 /** What codes mean for one command, where that is more than the table says. */
 export type CommandExitCodes = { readonly [Code in ExitCode]?: string }
 
-/** Exit codes of commands that work on a folder, or call a server. */
-export const elsewhereExitCodes: CommandExitCodes = {
+/** Exit codes of commands that work on the book of a folder alone. */
+export const folderExitCodes: CommandExitCodes = { 65: exitCodes[65].meaning, 75: exitCodes[75].meaning }
+
+/** Exit codes of every command that works on a book: in a folder, or at a server. */
+export const bookExitCodes: CommandExitCodes = {
   5: exitCodes[5].meaning,
   6: exitCodes[6].meaning,
+  ...folderExitCodes,
 }
 
-/** Exit codes of every command that calls a server. */
+/** The same of commands that are told more than names and flags. */
 export const clientExitCodes: CommandExitCodes = {
   2: 'not understood, or not valid; nothing has changed',
-  ...elsewhereExitCodes,
+  ...bookExitCodes,
 }
 
 /** Exit codes of commands that name a record. */

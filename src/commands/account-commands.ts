@@ -5,23 +5,16 @@ import {
   type CommandInput,
   defineCommand,
   EXISTS,
-  IN_USE,
   UNKNOWN,
 } from '../command-line/command.ts'
-import { elsewhereExitCodes } from '../command-line/exit-codes.ts'
-import { type Options, placeFlags } from '../command-line/options.ts'
-import { UsageError } from '../errors.ts'
+import { bookExitCodes } from '../command-line/exit-codes.ts'
+import type { Options } from '../command-line/options.ts'
 import { addFlags, kindWords, type NamedAccount, setFlags } from './account-words.ts'
-import { addNamed, listNames, removeNamed, replaceSecret, setRights } from './accounts.ts'
-import { checkChosenFolder } from './chosen-folder.ts'
-import { addAt, listAt, removeAt, replaceSecretAt, setRightsAt } from './remote/accounts.ts'
-import { CHANGES_CLUSTER } from './used-cluster.ts'
+import { addNamed, listNames, removeNamed, replaceSecret, setRights } from './remote/accounts.ts'
+import { clientFlags } from './remote/connect.ts'
 
-/** How to call the server of `--server`. */
-const serverFlags = ['server', 'authority', 'plain', 'noRetry'] as const
-
-const CALLS_SERVER =
-  'With --server it calls that server in the name of an admin: by the login that connbook login has kept, a token or a client. Without --server it calls none.'
+const CALLS_BOOK =
+  'It works on the book that every command means, in a folder with the server running or not; at a server elsewhere, in the name of an admin. See connbook help commands.'
 
 type Texts = Pick<Command, 'summary' | 'examples'>
 
@@ -54,7 +47,7 @@ export const userCommands = accountCommands('user', {
     set: {
       summary: 'change what a user may do; sessions go on',
       examples: [
-        ['connbook user set eve --read-only', 'at once, also in a running server'],
+        ['connbook user set eve --read-only', 'counts for the next request'],
         ['connbook user set eve --read-write', ''],
         ['connbook user set eve --admin', 'can also manage accounts, over HTTP'],
         ['connbook user set max --no-grants', 'sees all records again'],
@@ -62,7 +55,7 @@ export const userCommands = accountCommands('user', {
     },
     remove: {
       summary: "remove a user; ends the user's sessions",
-      examples: [['connbook user remove eve', 'at once, also in a running server']],
+      examples: [['connbook user remove eve', 'counts for the next request']],
     },
     list: {
       summary: 'list the users, and which are read-only or admins',
@@ -91,13 +84,13 @@ export const clientCommands = accountCommands('client', {
     set: {
       summary: 'change what a client may do; its tokens go on',
       examples: [
-        ['connbook client set probe --read-only', 'at once, also in a running server'],
+        ['connbook client set probe --read-only', 'counts for the next request'],
         ['connbook client set probe --read-write', 'for new tokens'],
       ],
     },
     remove: {
       summary: 'remove a client; ends its tokens',
-      examples: [['connbook client remove deploy', 'at once, also in a running server']],
+      examples: [['connbook client remove deploy', 'counts for the next request']],
     },
     list: {
       summary: 'list the clients, and which are read-only or admins',
@@ -111,9 +104,9 @@ export const clientCommands = accountCommands('client', {
 
 function accountCommands(kind: AccountKind, { secretFlags, texts }: AccountTexts): readonly Command[] {
   const { operand: operands, replace } = kindWords[kind]
-  const flags = [...placeFlags, ...serverFlags] as const
-  const notes = [CHANGES_CLUSTER, CALLS_SERVER]
-  const named = { operands, notes, exitCodes: { 3: UNKNOWN, ...elsewhereExitCodes, 75: IN_USE } } as const
+  const flags = clientFlags
+  const notes = [CALLS_BOOK]
+  const named = { operands, notes, exitCodes: { 3: UNKNOWN, ...bookExitCodes } } as const
   return [
     defineCommand({
       name: `${kind} add`,
@@ -121,68 +114,47 @@ function accountCommands(kind: AccountKind, { secretFlags, texts }: AccountTexts
       ...texts.add,
       notes,
       flags: [...flags, ...addFlags, ...secretFlags],
-      exitCodes: { 4: EXISTS, ...elsewhereExitCodes, 75: IN_USE },
-      run: eitherWay(kind, addNamed, addAt),
+      exitCodes: { 4: EXISTS, ...bookExitCodes },
+      run: forAccount(kind, addNamed),
     }),
     defineCommand({
       name: `${kind} ${replace}`,
       ...named,
       ...texts.replace,
       flags: [...flags, ...secretFlags],
-      run: eitherWay(kind, replaceSecret, replaceSecretAt),
+      run: forAccount(kind, replaceSecret),
     }),
     defineCommand({
       name: `${kind} set`,
       ...named,
       ...texts.set,
       flags: [...flags, ...setFlags],
-      run: eitherWay(kind, setRights, setRightsAt),
+      run: forAccount(kind, setRights),
     }),
     defineCommand({
       name: `${kind} remove`,
       ...named,
       ...texts.remove,
       flags: [...flags, 'ifPresent'],
-      run: eitherWay(kind, removeNamed, removeAt),
+      run: forAccount(kind, removeNamed),
     }),
     defineCommand({
       name: `${kind} list`,
       ...texts.list,
-      notes: [CALLS_SERVER],
+      notes,
       flags,
-      exitCodes: { ...elsewhereExitCodes, 75: IN_USE },
-      run: eitherWay(kind, listNames, listAt),
+      exitCodes: { ...bookExitCodes },
+      run: forAccount(kind, listNames),
     }),
   ]
 }
 
-/**
- * Runs a command where `--server` says, or on the folder or cluster. A server that a variable or a kept login names does
- * not count: a script that manages a folder must not change another book.
- */
-function eitherWay<Flag extends keyof Options>(
+type AccountInput<Flag extends keyof Options> = CommandInput<(typeof clientFlags)[number] | Flag>
+
+function forAccount<Flag extends keyof Options>(
   kind: AccountKind,
-  here: (account: NamedAccount, input: CommandInput<Flag>, context: CommandContext) => Promise<void>,
-  atServer: (
-    account: NamedAccount,
-    input: CommandInput<Flag | (typeof serverFlags)[number] | 'data'>,
-    context: CommandContext,
-  ) => Promise<void>,
+  run: (account: NamedAccount, input: AccountInput<Flag>, context: CommandContext) => Promise<void>,
 ) {
-  return async (
-    input: CommandInput<Flag | (typeof serverFlags)[number] | 'data'>,
-    context: CommandContext,
-  ) => {
-    const { given, operands } = input
-    const account = { kind, name: operands[0] ?? '' }
-    if (!given.has('--server')) {
-      const only = ['--ca', '--plain', '--no-retry'].find((flag) => given.has(flag))
-      if (only !== undefined) throw new UsageError(`${only} goes with --server; add that, or leave it out`)
-      await checkChosenFolder(input, context, true)
-      return here(account, input, context)
-    }
-    const other = ['--data', '--etcd'].find((flag) => given.has(flag))
-    if (other !== undefined) throw new UsageError(`Give --server or ${other}, not both`)
-    return atServer(account, input, context)
-  }
+  return (input: AccountInput<Flag>, context: CommandContext) =>
+    run({ kind, name: input.operands[0] ?? '' }, input, context)
 }

@@ -1,34 +1,40 @@
 import { resolve } from 'node:path'
-import { clientVariables } from '../client/endpoint.ts'
-import { loginsOf } from '../client/logins.ts'
 import type { CommandContext, CommandInput } from '../command-line/command.ts'
 import type { Options } from '../command-line/options.ts'
-import { FolderRefusedError, ifReachable, systemCode, UsageError } from '../errors.ts'
-import { dataPaths } from '../files/data-folder.ts'
-import { realFileSystem } from '../files/file-system.ts'
+import { ifReachable, systemCode, UsageError } from '../errors.ts'
+import { type DataPaths, dataPaths, ownerSocketPath } from '../files/data-folder.ts'
 import { isDenial } from '../files/refusal.ts'
 import { wordForShell } from '../shell.ts'
 import { hasData } from '../state/used-folder.ts'
 import { ROOT } from '../system-account.ts'
-import { describeOwner, hidePassword } from '../text.ts'
-
-/** What says which folder a command works on. */
-export interface FolderInput {
-  readonly options: Pick<Options, 'data'> & Partial<Pick<Options, 'etcd'>>
-  readonly given: CommandInput['given']
-}
+import { describeOwner } from '../text.ts'
 
 /** The folder of a service that systemd starts. */
 const SERVICE_FOLDER = '/var/lib/connbook'
 
-type Started = Pick<CommandContext, 'environment'>
-
 /** Whether a flag or variable names the folder; otherwise it is `./data`. */
 export function isFolderNamed(
-  { given }: Pick<FolderInput, 'given'>,
+  { given }: Pick<CommandInput, 'given'>,
   environment: NodeJS.ProcessEnv,
 ): boolean {
   return given.has('--data') || Boolean(environment.CONNBOOK_DATA)
+}
+
+/**
+ * The book that is meant when nobody names one: `./data`, or for root that of the service; undefined without either.
+ *
+ * @param data The path that stands for `./data`.
+ * @throws as `checkOwnFolder` does.
+ */
+export async function findUnnamedFolder(data: string): Promise<DataPaths | undefined> {
+  const own = dataPaths(resolve(data))
+  if (await mayBeBook(own)) {
+    await checkOwner(own, data)
+    return own
+  }
+  if (process.geteuid?.() !== ROOT) return undefined
+  const ofService = dataPaths(SERVICE_FOLDER)
+  return (await mayBeBook(ofService)) ? ofService : undefined
 }
 
 /**
@@ -37,12 +43,21 @@ export function isFolderNamed(
  *
  * @throws {UsageError} if it was not named, holds something of connbook, and belongs to another account.
  */
-export async function checkOwnFolder(input: FolderInput, { environment }: Started): Promise<void> {
-  const uid = process.geteuid?.()
-  if (uid === undefined || isFolderNamed(input, environment)) return
+export async function checkOwnFolder(
+  input: Pick<CommandInput, 'given'> & { readonly options: Pick<Options, 'data'> },
+  { environment }: Pick<CommandContext, 'environment'>,
+): Promise<void> {
+  if (isFolderNamed(input, environment)) return
   const { data } = input.options
-  const found = await ifReachable(realFileSystem.stat(data))
-  if (found === undefined || found.uid === uid || !(await mayHaveData(resolve(data)))) return
+  const own = dataPaths(resolve(data))
+  if (await mayBeBook(own)) await checkOwner(own, data)
+}
+
+/** @param data As it was given. */
+async function checkOwner({ path, files }: DataPaths, data: string): Promise<void> {
+  const uid = process.geteuid?.()
+  const found = await ifReachable(files.stat(path))
+  if (uid === undefined || found === undefined || found.uid === uid) return
   const remedy =
     uid === ROOT
       ? `if it is the one that you mean, name it: --data ${wordForShell(data)}`
@@ -52,51 +67,13 @@ export async function checkOwnFolder(input: FolderInput, { environment }: Starte
   )
 }
 
-/** True also for a folder that only its owner may look into. */
-async function mayHaveData(path: string): Promise<boolean> {
+/** True also for a folder that only its owner may look into, and for one in which a server has just started. */
+async function mayBeBook(folder: DataPaths): Promise<boolean> {
   try {
-    return await hasData(dataPaths(path))
+    if (await hasData(folder)) return true
+    return (await ifReachable(folder.files.lstat(ownerSocketPath(folder.path)))) !== undefined
   } catch (error) {
     if (isDenial(systemCode(error) ?? '')) return true
     throw error
   }
-}
-
-/**
- * Checks the same for a command that works on the folder of a book, or makes one: a `./data` that was not named must be a
- * book already. Whoever names none may mean a server, or the folder of a service.
- *
- * @param takesServer Whether the command also takes `--server`.
- * @throws {FolderRefusedError} if there is no book in a `./data` that was not named.
- * @throws as `checkOwnFolder` does.
- */
-export async function checkChosenFolder(
-  input: FolderInput,
-  context: Started,
-  takesServer: boolean,
-): Promise<void> {
-  const { environment } = context
-  if (isFolderNamed(input, environment)) return
-  await checkOwnFolder(input, context)
-  const { data, etcd } = input.options
-  if (etcd !== undefined || (await hasData(dataPaths(resolve(data))))) return
-  const ways = ['a data folder with --data FOLDER', ...(takesServer ? ['a server with --server URL'] : [])]
-  const known = await describeKnown(environment)
-  throw new FolderRefusedError(
-    `Cannot find anything of connbook in "${data}", and no other place is named; name ${ways.join(', or ')}${known.map((each) => `; ${each}`).join('')}`,
-  )
-}
-
-/** Where the books are that may be meant. What cannot be read is left out: it is only advice. */
-async function describeKnown(environment: NodeJS.ProcessEnv): Promise<string[]> {
-  const server = environment[clientVariables.server]
-  const logins = await loginsOf(environment)
-    .list()
-    .catch(() => [])
-  const hasService = await hasData(dataPaths(SERVICE_FOLDER)).catch(() => false)
-  return [
-    ...(server ? [`${clientVariables.server} is ${hidePassword(server)}`] : []),
-    ...(logins.length > 0 ? [`you are logged in at ${logins.map((login) => login.server).join(', ')}`] : []),
-    ...(hasService ? [`a service has its book in ${SERVICE_FOLDER}`] : []),
-  ]
 }

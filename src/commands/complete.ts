@@ -54,8 +54,9 @@ type ServerCompletion = Exclude<Completion, { kind: 'files' | 'words' }>
 async function wordsOf(
   completion: Exclude<Completion, { kind: 'files' }>,
   last: string,
-  { environment }: CommandContext,
+  context: CommandContext,
 ): Promise<readonly string[]> {
+  const { environment } = context
   if (completion.kind === 'words') return completion.words
   const { command, words } = completion
   const signal = AbortSignal.timeout(limitMs(environment))
@@ -63,7 +64,10 @@ async function wordsOf(
     const expanded = words.map((word) => expandHome(word, environment))
     const input = parseCommandLine(expanded, environment, command.flags)
     const options = { ...input.options, noRetry: true }
-    const client = await connect({ ...input, options }, { environment }, 'complete')
+    const client = await connect({ ...input, options }, context, 'complete', {
+      isServerOnly: true,
+      isNamedOnly: true,
+    })
     const ask = (path: string) => client.askJson({ method: 'GET', path }, signal)
     return completion.kind === 'records'
       ? await namesOf(completion, last, ask)

@@ -1,24 +1,15 @@
-import {
-  type CommandContext,
-  type CommandInput,
-  DAMAGED,
-  defineCommand,
-  IN_USE,
-  tell,
-} from '../command-line/command.ts'
-import { elsewhereExitCodes } from '../command-line/exit-codes.ts'
+import { type CommandContext, type CommandInput, defineCommand, tell } from '../command-line/command.ts'
+import { bookExitCodes } from '../command-line/exit-codes.ts'
 import { OutputError, type Print } from '../command-line/output.ts'
 import { systemCode, UsageError } from '../errors.ts'
 import { realFileSystem } from '../files/file-system.ts'
 import { replaceFile } from '../files/replaced-file.ts'
-import { clusterFlags } from '../service/cluster-options.ts'
-import { type ExportSource, exportedQuery, openSource, parseExportFilters } from './export-source.ts'
+import { checkExportFilters, exportedQuery } from './exported-query.ts'
 import { followExport } from './follow-export.ts'
 import { FollowedCommand, startShell } from './followed-command.ts'
-import { clientFlags } from './remote/connect.ts'
-import { findFollowedServer } from './remote/followed-server.ts'
+import { clientFlags, connect } from './remote/connect.ts'
 import { filterFlags } from './remote/record-fields.ts'
-import type { WantedExport } from './served-export.ts'
+import { openServedExport, type ServedExport, type WantedExport } from './served-export.ts'
 import {
   abortOnSignals,
   isStandardOutput,
@@ -34,7 +25,6 @@ const flags = [
   ...(['format', 'output', 'follow', 'run', 'skip', 'where'] as const),
   ...filterFlags,
   ...clientFlags,
-  ...clusterFlags,
 ] as const
 
 /**
@@ -52,21 +42,18 @@ export const exportCommand = defineCommand({
     ['connbook export --format csv --output hosts.csv', 'replaces the file whole'],
     ['connbook export --format ansible --label env=prod', 'filters as of ls'],
     ['connbook export --format csv --server URL', 'elsewhere'],
-    ['connbook export --format csv --etcd URL', 'a cluster'],
     ['connbook export --format csv --output FILE --follow', 'goes on'],
   ],
   notes: [
-    'A server elsewhere is asked, if --server, CONNBOOK_SERVER or a kept login names it; otherwise the data folder is read, or with --etcd a cluster.',
+    'It writes the book that every command means, in a folder with the server running or not. See connbook help commands.',
     '--format is required. If the format cannot express some records, nothing is written, and the message names each of them with the reason.',
     'With --follow a server is asked, or that of the data folder. The file is written when its text would be another one; what passes, such as a server that is away, is said once and tried again. --run gets nothing of a record, and no credentials; after 60 s it is ended.',
   ],
   flags,
   requires: 'format',
   exitCodes: {
-    ...elsewhereExitCodes,
+    ...bookExitCodes,
     0: 'the export is complete; with --follow, a signal ended it',
-    65: DAMAGED,
-    75: IN_USE,
   },
   async run({ options, given }, context) {
     const { format, skip, output = '-' } = options
@@ -76,9 +63,12 @@ export const exportCommand = defineCommand({
       throw new UsageError(
         'Give --run with --follow; to run a command once, write it behind && and the export',
       )
-    const source = await openSource({ options, given }, 'export', wanted, context)
-    if (await writeExport(source, output, context))
-      tell(context.screen, `Exported from ${source.place} as ${format}\n`)
+    checkExportFilters(wanted.query)
+    const client = await connect({ options, given }, context, 'export')
+    const served = await openServedExport(client, wanted)
+    context.screen.write(served.remarks)
+    if (await writeExport(served, client.endpoint.folder, output, context))
+      tell(context.screen, `Exported from ${client.endpoint.name} as ${format}\n`)
   },
 })
 
@@ -88,30 +78,30 @@ type Flag = (typeof flags)[number]
 async function follow(
   { options, given }: Pick<CommandInput<Flag>, 'options' | 'given'>,
   wanted: WantedExport,
-  { environment, screen }: CommandContext,
+  context: CommandContext,
 ) {
+  const { environment, screen } = context
   using interruption = abortOnSignals()
   const { output = '-', run } = options
   if (isStandardOutput(output) || (await isStream(output, CANNOT_WRITE)))
     throw new UsageError('--follow keeps a file: give --output FILE')
-  if (given.has('--etcd'))
-    throw new UsageError('--follow asks a server: give --server URL with a node of the cluster, not --etcd')
-  parseExportFilters(wanted.query)
-  const server = await findFollowedServer({ options, given }, { environment }, 'export')
+  checkExportFilters(wanted.query)
+  const client = await connect({ options, given }, context, 'export', { isServerOnly: true })
   const say = (text: string) => void screen.write(`connbook: ${text}\n`)
   const command = run === undefined ? undefined : new FollowedCommand(() => startShell(run, environment), say)
-  const file = { server, wanted, path: output, what: CANNOT_WRITE, command }
+  const file = { client, wanted, path: output, what: CANNOT_WRITE, command }
   await followExport(file, screen, interruption.signal)
 }
 
 /** @returns Whether it was written whole: a reader that leaves early is not an error. */
 async function writeExport(
-  source: ExportSource,
+  served: ServedExport,
+  folder: string | undefined,
   output: string,
   { print }: CommandContext,
 ): Promise<boolean> {
   try {
-    await writeTo(output, source, print)
+    await writeTo(output, served, folder, print)
     return true
   } catch (error) {
     // As with `ls`: `head` has what it wanted.
@@ -121,10 +111,10 @@ async function writeExport(
 }
 
 /** Writes to standard output, to a pipe, or to a file that is replaced as a whole. */
-async function writeTo(output: string, { write, folder }: ExportSource, print: Print) {
+async function writeTo(output: string, { write }: ServedExport, folder: string | undefined, print: Print) {
   if (isStandardOutput(output)) return writeToOutput(write, 'the export', print)
   if (await isStream(output, CANNOT_WRITE)) return writeToStream(write, 'the export', output)
   using interruption = abortOnSignals()
-  const path = await replacedPath(output, CANNOT_WRITE, folder?.path)
+  const path = await replacedPath(output, CANNOT_WRITE, folder)
   await replaceFile(path, CANNOT_WRITE, write, interruption.signal, realFileSystem, true)
 }

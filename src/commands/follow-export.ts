@@ -14,7 +14,6 @@ import { refreshFile } from '../files/refreshed-file.ts'
 import { FileNotReplacedError, lookBefore } from '../files/replaced-file.ts'
 import { ExportRefusedError } from './export-remarks.ts'
 import type { FollowedCommand } from './followed-command.ts'
-import type { FollowedServer } from './remote/followed-server.ts'
 import { openServedExport, type WantedExport } from './served-export.ts'
 import { replacedPath } from './written-file.ts'
 
@@ -31,7 +30,8 @@ export const NEXT_WAIT_MS = 250
 
 /** A file that is kept as an export of a server would be. */
 export interface FollowedFile {
-  readonly server: FollowedServer
+  /** Of a server. */
+  readonly client: Client
   readonly wanted: WantedExport
   readonly path: string
   /** Begins the message of an error: "Cannot write the export to". */
@@ -47,8 +47,8 @@ export interface FollowedFile {
  * @throws {RefusedError} when the credential has ended. {FileNotReplacedError} at the start, if the file can never be written.
  */
 export async function followExport(file: FollowedFile, screen: Screen, signal: AbortSignal): Promise<void> {
-  const { server, command } = file
-  const path = await replacedPath(file.path, file.what, server.folder)
+  const { client, command } = file
+  const path = await replacedPath(file.path, file.what, client.endpoint.folder)
   const swept = ifReachable(sweepTemporaryFiles(dirname(path), [basename(path)], realFileSystem))
   await lookBefore(swept, file.what, path)
   const refresher = new Refresher(file, screen, signal)
@@ -91,7 +91,7 @@ class Refresher {
   /** Waits until the file must be written, and writes it. */
   async next(): Promise<void> {
     try {
-      const client = await this.#file.server.connect()
+      const { client } = this.#file
       const tag = await this.#waitForReason(client)
       this.#tag = tag
       await this.#refresh(client)
@@ -135,9 +135,9 @@ class Refresher {
   }
 
   async #refresh(client: Client) {
-    const { wanted, path: named, what, server, command } = this.#file
+    const { wanted, path: named, what, command } = this.#file
     const begin = performance.now()
-    const path = await replacedPath(named, what, server.folder)
+    const path = await replacedPath(named, what, client.endpoint.folder)
     let [tag, remarks]: [string | undefined, string] = [undefined, '']
     const write = async (print: (text: string) => Promise<void>) => {
       const served = await openServedExport(client, wanted, this.#signal)

@@ -1,16 +1,17 @@
-import { resolve } from 'node:path'
-import { DAMAGED, defineCommand, IN_USE } from '../command-line/command.ts'
-import { elsewhereExitCodes } from '../command-line/exit-codes.ts'
+import { defineCommand } from '../command-line/command.ts'
+import { bookExitCodes } from '../command-line/exit-codes.ts'
 import type { Options } from '../command-line/options.ts'
 import { shown } from '../command-line/output.ts'
 import { type Fault, InvalidInputError, UsageError } from '../errors.ts'
 import { asFlags, type ImportOptions, inQuery, parseImportOptions } from '../exchange/import-options.ts'
 import { type ImportFormatName, importFormatNames } from '../exchange/import-reader.ts'
+import { dataPaths } from '../files/data-folder.ts'
+import { isNewFolder } from '../state/new-folder.ts'
 import { eitherOf } from '../text.ts'
 import { describeForeignInput } from './foreign-input.ts'
 import { describeDone, describeTried, ImportRefusedError, linesOf } from './import-report.ts'
-import { importToFolder, sendRecords } from './import-target.ts'
-import { clientFlags, connectElsewhere } from './remote/connect.ts'
+import { clientFlags, connect } from './remote/connect.ts'
+import { sendRecords, tryOnNothing } from './served-import.ts'
 
 const formatFlags = ['separator', 'map', 'extra', 'only', 'default', 'skip'] as const
 
@@ -45,16 +46,15 @@ export const importCommand = defineCommand({
     ['connbook import hosts.csv --server URL', 'elsewhere'],
   ],
   notes: [
-    'A server elsewhere is sent the file, if --server, CONNBOOK_SERVER or a kept login names it. Otherwise it goes to the data folder; if a server runs there, it imports the file. As root, name the folder then.',
+    'It changes the book that every command means, in a folder with the server running or not. See connbook help commands.',
     'A folder that is not there is made only if --data or CONNBOOK_DATA names it.',
     `A file with a fault changes nothing; the message names each fault with its line. FILE - is standard input. The format is ${eitherOf(importFormatNames)}: the end of the file name decides, or --format.`,
     'An SSH configuration is read as ssh reads it for whoever runs the command, Host *, Match by host names and Include too. Nothing is executed.',
   ],
   flags: ['format', 'mode', 'dryRun', 'encoding', ...formatFlags, 'user', 'reason', ...clientFlags],
-  exitCodes: { ...elsewhereExitCodes, 65: DAMAGED, 75: IN_USE },
+  exitCodes: { ...bookExitCodes },
   async run({ options, given, operands: [source = ''] }, context) {
     const format = formatOf(source, options.format) ?? (await refuseFormat(source, options.format))
-    const path = resolve(options.data)
     checkUser(format, given)
     const importOptions = optionsOf(options, format)
     const order = {
@@ -62,15 +62,16 @@ export const importCommand = defineCommand({
       ...{ username: options.user, options: importOptions, reason: options.reason },
       encoding: options.encoding,
     }
-    const client = await connectElsewhere({ options, given }, context, 'import')
-    const importing =
-      client === undefined ? importToFolder(path, given, order, context) : sendRecords(client, order, context)
+    const client = await connect({ options, given }, context, 'import', { isMadeIfMissing: true })
+    const { folder } = client.endpoint
+    const isMissing = order.isTrial && folder !== undefined && (await isNewFolder(dataPaths(folder)))
+    const importing = isMissing ? tryOnNothing(order, context) : sendRecords(client, order, context)
     const report = await importing.catch((error: unknown) => {
       // Together with what is stored, a record of the file may break a rule.
       if (!(error instanceof InvalidInputError) || error.faults.length === 0) throw error
       throw new ImportRefusedError([error.message, ...linesOf(error.faults)].join('\n'), { cause: error })
     })
-    const place = client?.endpoint.name ?? path
+    const place = client.endpoint.name
     if (order.isTrial)
       await shown(context.print(describeTried(report)), 'show what would change', '; nothing has changed')
     context.screen.write(

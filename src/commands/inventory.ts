@@ -1,13 +1,13 @@
-import { defineCommand, IN_USE } from '../command-line/command.ts'
-import { elsewhereExitCodes } from '../command-line/exit-codes.ts'
+import { defineCommand } from '../command-line/command.ts'
+import { bookExitCodes } from '../command-line/exit-codes.ts'
 import { UsageError } from '../errors.ts'
 import { isObject } from '../json.ts'
 import { NAME_CHARACTERS_MAX } from '../limits.ts'
-import { clusterFlags } from '../service/cluster-options.ts'
 import { checkText } from '../text.ts'
-import { exportedQuery, openSource } from './export-source.ts'
-import { clientFlags } from './remote/connect.ts'
+import { checkExportFilters, exportedQuery } from './exported-query.ts'
+import { clientFlags, connect } from './remote/connect.ts'
 import { filterFlags } from './remote/record-fields.ts'
+import { openServedExport } from './served-export.ts'
 
 /**
  * Speaks to Ansible as an inventory script
@@ -24,8 +24,8 @@ export const inventoryCommand = defineCommand({
   notes: [
     'It finds its records as export does. Records that Ansible cannot have are left out, and named on standard error.',
   ],
-  flags: ['list', 'inventoryHost', 'where', ...filterFlags, ...clientFlags, ...clusterFlags],
-  exitCodes: { ...elsewhereExitCodes, 0: 'the inventory is complete', 75: IN_USE },
+  flags: ['list', 'inventoryHost', 'where', ...filterFlags, ...clientFlags],
+  exitCodes: { ...bookExitCodes, 0: 'the inventory is complete' },
   async run({ options, given }, context) {
     const { list, inventoryHost: host } = options
     if (list === (host !== undefined)) throw new UsageError('Give --list, or --host NAME')
@@ -35,7 +35,10 @@ export const inventoryCommand = defineCommand({
     const named = host === undefined ? [] : [`name=${encodeURIComponent(host)}`]
     const query = [filters, ...named].filter((text) => text !== '').join('&')
     const wanted = { format: 'ansible-json', skip: true, query } as const
-    const { write } = await openSource({ options, given }, 'inventory', wanted, context)
+    checkExportFilters(query)
+    const client = await connect({ options, given }, context, 'inventory')
+    const { remarks, write } = await openServedExport(client, wanted)
+    context.screen.write(remarks)
     if (host === undefined) return write(context.print)
     let text = ''
     await write(async (piece) => {

@@ -1,4 +1,3 @@
-import { AccountExistsError, UnknownAccountError } from '../auth/accounts.ts'
 import { NoAnswerError, UnreachableError, UntrustedError } from '../client/call.ts'
 import { RefusedError } from '../client/refused.ts'
 import { type CommandContext, checkOrder, getFamily, runCommand } from '../command-line/command.ts'
@@ -40,6 +39,8 @@ export async function runProgram(words: readonly string[], context: CommandConte
     const lines = describeError(error).split('\n').map(escapeHidden).join('\n')
     screen.write(`connbook: ${lines}\n`.replaceAll(/^(?=.)/gm, priority))
     return exitCode(error)
+  } finally {
+    await context.opened.disposeAsync()
   }
 }
 
@@ -79,8 +80,7 @@ function exitCode(error: unknown): ExitCode {
   if (error instanceof NotPrivateError || error instanceof NoLoginError) return 5
   if (error instanceof UnreachableError || error instanceof UntrustedError) return 6
   if (error instanceof NoAnswerError) return 6
-  if (error instanceof UnknownAccountError) return 3
-  if (error instanceof AccountExistsError || error instanceof TooManyAccountsError) return 4
+  if (error instanceof TooManyAccountsError) return 4
   const ofCluster = exitCodeOfCluster(error)
   if (ofCluster !== undefined) return ofCluster
   if (error instanceof DamagedFileError || error instanceof DamageFoundError) return 65

@@ -1,5 +1,4 @@
 import { resolve } from 'node:path'
-import { withCredentialsLock } from '../auth/credentials-lock.ts'
 import { type CommandContext, defineCommand, IN_USE } from '../command-line/command.ts'
 import { shown } from '../command-line/output.ts'
 import { confirm } from '../command-line/terminal.ts'
@@ -72,19 +71,27 @@ async function recover(folder: DataFolder, isAgreed: boolean, context: CommandCo
       'show what was done',
     )
   }
-  // Held while it asks, so that no command changes the accounts that have been read.
-  const lines = await withCredentialsLock(folder, async () => {
-    const recovery = await findRecovery(folder)
-    if (recovery === undefined) return ['The folder is sound: there is nothing to recover']
-    const accounts =
-      recovery.accounts ?? (await makeFirstAccounts(await readFirstStartValues(context.environment)))
-    const report = [...describeRecovery(recovery), ''].join('\n')
-    const printing = context.print(`${folder.path}\n${renderFindings(recovery.damaged)}${report}`)
-    await shown(printing, 'show what would be lost', '; nothing has changed')
-    if (!isAgreed) await confirm(`Replace the content of ${folder.path} by this?`, context)
-    return replace(folder, recovery, accounts, context)
-  })
+  const recovery = await findRecovery(folder)
+  const lines =
+    recovery === undefined
+      ? ['The folder is sound: there is nothing to recover']
+      : await recoverAs(recovery, folder, isAgreed, context)
   await shown(context.print(`${lines.join('\n')}\n`), 'show what was done')
+}
+
+async function recoverAs(
+  recovery: Recovery,
+  folder: DataFolder,
+  isAgreed: boolean,
+  context: CommandContext,
+): Promise<string[]> {
+  const accounts =
+    recovery.accounts ?? (await makeFirstAccounts(await readFirstStartValues(context.environment)))
+  const report = [...describeRecovery(recovery), ''].join('\n')
+  const printing = context.print(`${folder.path}\n${renderFindings(recovery.damaged)}${report}`)
+  await shown(printing, 'show what would be lost', '; nothing has changed')
+  if (!isAgreed) await confirm(`Replace the content of ${folder.path} by this?`, context)
+  return replace(folder, recovery, accounts, context)
 }
 
 async function replace(

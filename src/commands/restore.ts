@@ -1,5 +1,4 @@
 import { resolve } from 'node:path'
-import { withCredentialsLock } from '../auth/credentials-lock.ts'
 import { type CommandContext, defineCommand, IN_USE } from '../command-line/command.ts'
 import { placeFlags } from '../command-line/options.ts'
 import { shown } from '../command-line/output.ts'
@@ -79,7 +78,7 @@ async function restore(backup: Backup, path: string, context: CommandContext) {
   const folder = await openDataFolder(path)
   let aside: string | undefined
   try {
-    aside = await withCredentialsLock(folder, () => replaceState(folder, backup))
+    aside = await replaceState(folder, backup)
     await recordCommand(context, folder, 'restored', 'restore', { as_of: backup.createdAt })
   } finally {
     folder.release()

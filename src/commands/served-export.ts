@@ -1,6 +1,6 @@
-import type { OpenResponse } from '../client/call.ts'
 import type { Client } from '../client/client.ts'
 import { queryOf } from '../client/endpoint.ts'
+import type { OpenResponse } from '../client/messages.ts'
 import { OtherAnswerError, RefusedError } from '../client/refused.ts'
 import type { Print } from '../command-line/output.ts'
 import type { Fault } from '../errors.ts'
@@ -57,7 +57,7 @@ export async function openServedExport(
 }
 
 /** A character may be split between two pieces. */
-async function writeBytes(body: AsyncIterable<Uint8Array>, print: Print) {
+export async function writeBytes(body: AsyncIterable<Uint8Array>, print: Print) {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
   for await (const bytes of body) await print(decoder.decode(bytes, { stream: true }))
 }
@@ -99,7 +99,7 @@ async function exportByServer(
     }
     await body[Symbol.asyncIterator]().return?.()
     throw new OtherAnswerError(
-      `What ${client.endpoint.name} answers is no export as ${format}; is it a connbook?`,
+      `Wh${client.endpoint.where} answers is no export as ${format}; is it a connbook?`,
     )
   }
   try {

@@ -69,10 +69,6 @@ export const clusterExitCodes = {
   6: 'with --etcd: not reached, without an answer, or not to be trusted',
 } as const
 
-/** Note of commands that change accounts or keys. */
-export const CHANGES_CLUSTER =
-  'With --etcd it changes a cluster, beside its nodes. --data names the folder of one of them, whose audit trail lists the change.'
-
 /** The exit code for a cluster that could not be used; undefined for other errors. */
 export function exitCodeOfCluster(error: unknown): 5 | 6 | 65 | undefined {
   const failure = clusterFailureOf(error)

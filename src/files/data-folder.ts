@@ -2,8 +2,8 @@ import { constants, type Stats } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { FolderInUseError, FolderRefusedError, ifPresent, systemCode } from '../errors.ts'
 import { quoteForShell } from '../shell.ts'
-import { sweepTemporaryFiles, syncFolder } from './atomic-file.ts'
-import type { FileLock } from './file-lock.ts'
+import { removeIfPresent, sweepTemporaryFiles, syncFolder } from './atomic-file.ts'
+import { type FileLock, waitForLock } from './file-lock.ts'
 import type { FileSystem } from './file-system.ts'
 import {
   asideName,
@@ -25,7 +25,6 @@ const SOCKET_PATH_BYTES_MAX = 107
 /** All files of a data folder but `auditFiles`. */
 export const dataFiles = {
   accounts: 'accounts.json',
-  accountsLock: '.accounts-lock',
   clock: 'clock.json',
   history: 'history.jsonl',
   initialCredentials: 'initial-credentials.json',
@@ -39,18 +38,8 @@ export const dataFiles = {
   snapshot: 'snapshot.json',
 } as const
 
-/** Written by the holder of `.lock`; the others by the holder of `.accounts-lock`. */
-const ownersFiles = [
-  'audit.jsonl',
-  dataFiles.clock,
-  dataFiles.history,
-  dataFiles.journal,
-  dataFiles.journalOld,
-  dataFiles.lastBackup,
-  dataFiles.node,
-  dataFiles.revocations,
-  dataFiles.snapshot,
-]
+/** The lock file of the accounts in older folders. */
+const OLD_ACCOUNTS_LOCK = '.accounts-lock'
 
 /** The files that a restore replaces. */
 export const stateFiles: readonly string[] = Object.values(dataFiles).filter((name) => !name.startsWith('.'))
@@ -64,14 +53,14 @@ export const auditFiles = [
   'audit.4.jsonl',
 ] as const
 
-const dataFileNames: readonly string[] = [...Object.values(dataFiles), ...auditFiles]
+const dataFileNames: readonly string[] = [...Object.values(dataFiles), ...auditFiles, OLD_ACCOUNTS_LOCK]
 
 /** Entries of a folder that still counts as empty. */
 const harmlessEntries = new Set(['.gitignore', '.gitkeep', 'lost+found'])
 
-/** Whether a folder holds nothing but what a start or command has left that made nothing: its locks and its socket. */
+/** Whether a folder holds nothing but what a start or command has left that made nothing: its lock and its socket. */
 export function holdsNothing(entries: readonly string[]): boolean {
-  const left: readonly string[] = [dataFiles.lock, dataFiles.accountsLock, OWNER_SOCKET]
+  const left: readonly string[] = [dataFiles.lock, OLD_ACCOUNTS_LOCK, OWNER_SOCKET]
   return entries.every((entry) => harmlessEntries.has(entry) || left.includes(entry))
 }
 
@@ -108,19 +97,31 @@ export function dataPaths(path: string, files = filesOf(path)): DataPaths {
   return { path, files, file: (name) => join(path, name) }
 }
 
+/** How long another process that owns a folder is waited for. */
+export interface LockWait {
+  /** LOCK_WAIT_MS if absent. */
+  readonly lockWaitMs?: number
+  /** Ends the wait. */
+  readonly signal?: AbortSignal | undefined
+}
+
 /**
  * Makes the folder if it is missing, but no parents, makes it private (0700) if it is empty, checks it, locks it, and completes an
  * interrupted restore. Leaves unknown files alone.
  *
- * @throws {FolderInUseError} if another process owns it.
+ * @throws {FolderInUseError} if another process still owns it at the end of the wait.
  * @throws {FolderRefusedError} if it cannot be written; also as `checkDataFolder` and `filesOf` do.
  */
-export async function openDataFolder(path: string, files = filesOf(path)): Promise<DataFolder> {
+export async function openDataFolder(
+  path: string,
+  files = filesOf(path),
+  wait: LockWait = {},
+): Promise<DataFolder> {
   const paths = dataPaths(path, files)
   const isNew = await makeFolder(path, files)
   await closeIfEmpty(path, files)
   await checkDataFolder(paths)
-  const lock = await takeLock(paths, dataFiles.lock)
+  const lock = await waitForLock(() => takeLock(paths), wait.lockWaitMs, wait.signal)
   if (lock === undefined) {
     const holder = describeLockHolder(paths.file(dataFiles.lock)) ?? UNKNOWN_HOLDER
     throw new FolderInUseError(
@@ -155,7 +156,8 @@ export async function settleFolder(path: string, files: FileSystem): Promise<voi
   await syncFolder(path, files)
   await finishReplacement(path, stateFiles, files)
   await sweepReplacements(path, files)
-  await sweepTemporaryFiles(path, ownersFiles, files)
+  await sweepTemporaryFiles(path, [...stateFiles, auditFiles[0], dataFiles.lastBackup], files)
+  await removeIfPresent(join(path, OLD_ACCOUNTS_LOCK), files)
 }
 
 /**
@@ -203,6 +205,15 @@ function mayBeClosed(entries: readonly string[], { mode, uid }: Stats): boolean 
   return isEmpty && !isSticky(mode) && process.getuid?.() === 0 && uid !== 0
 }
 
+/** Whether the folder is on a file system on which nobody can write. */
+export async function isReadOnly({ path, files }: DataPaths): Promise<boolean> {
+  const fault = await files.access(path, constants.W_OK).then(
+    () => undefined,
+    (error: unknown) => systemCode(error),
+  )
+  return fault === 'EROFS'
+}
+
 /** For readers that do not own the folder. @throws {FolderRefusedError} while a restore is half done. */
 export async function checkNotRestoring({ path, files }: DataPaths): Promise<void> {
   const entry = findUnfinishedReplacement(await files.readdir(path))
@@ -224,14 +235,11 @@ async function closeIfEmpty(path: string, files: FileSystem): Promise<void> {
  * @returns undefined when somebody else holds the lock.
  * @throws {FolderRefusedError} if the folder cannot be written, or the file cannot be locked.
  */
-export async function takeLock(
-  { path: folder, files, file }: DataPaths,
-  name: typeof dataFiles.lock | typeof dataFiles.accountsLock,
-): Promise<FileLock | undefined> {
+async function takeLock({ path: folder, files, file }: DataPaths): Promise<FileLock | undefined> {
   await files
     .access(folder, constants.W_OK | constants.X_OK)
     .catch((error: unknown) => throwExplained(error, files))
-  const path = file(name)
+  const path = file(dataFiles.lock)
   try {
     return files.lock(path)
   } catch (error) {

@@ -143,16 +143,18 @@ function makeFile(path: string, shown: string) {
  * Takes a lock, and tries again while another process holds it.
  *
  * @param take Undefined while the lock is held.
- * @returns Undefined if it is still held after LOCK_WAIT_MS.
+ * @param signal Ends the wait.
+ * @returns Undefined if it is still held at the end of the wait.
  */
 export async function waitForLock(
   take: () => Promise<FileLock | undefined> | FileLock | undefined,
+  waitMs = LOCK_WAIT_MS,
+  signal?: AbortSignal,
 ): Promise<FileLock | undefined> {
-  const end = performance.now() + LOCK_WAIT_MS
-  do {
+  const end = performance.now() + waitMs
+  for (;;) {
     const lock = await take()
-    if (lock !== undefined) return lock
+    if (lock !== undefined || performance.now() >= end || signal?.aborted) return lock
     await setTimeout(LOCK_PAUSE_MS)
-  } while (performance.now() < end)
-  return undefined
+  }
 }

@@ -1,4 +1,4 @@
-import { type Stats, statSync } from 'node:fs'
+import type { Stats } from 'node:fs'
 import fs from 'node:fs/promises'
 import { type FileLock, lockFile } from './file-lock.ts'
 import { namingInodes } from './inodes.ts'
@@ -36,8 +36,6 @@ export interface FileSystem {
   /** @param mode From `fs.constants`. */
   access(path: string, mode: number): Promise<void>
   stat(path: string): Promise<Stats>
-  /** At once, for a look that is not worth a turn of the event loop; undefined if there is no such file. */
-  statNow(path: string): Stats | undefined
   lstat(path: string): Promise<Stats>
   /** Bytes that this account may still write to the file system of a path. */
   freeBytes(path: string): Promise<number>
@@ -58,7 +56,6 @@ export const realFileSystem: FileSystem = {
   readdir: (path) => fs.readdir(path),
   access: fs.access,
   stat: (path) => fs.stat(path),
-  statNow: (path) => statSync(path, { throwIfNoEntry: false }),
   lstat: (path) => fs.lstat(path),
   freeBytes: async (path) => {
     const { bavail, bsize } = await fs.statfs(path)

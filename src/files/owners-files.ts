@@ -67,7 +67,6 @@ function missingFiles(missing: string, above: FileSystem): FileSystem {
     readdir: async (path) => now(path).readdir(path),
     access: async (path, mode) => now(path).access(path, mode),
     stat: async (path) => now(path).stat(path),
-    statNow: (path) => now(path).statNow(path),
     lstat: async (path) => now(path).lstat(path),
     freeBytes: async (path) => now(path).freeBytes(path),
     lock: (path) => now(path).lock(path),
@@ -147,8 +146,6 @@ function ownersFiles({ path: base, anchor }: Nearest, owner: SystemAccount): Fil
     readdir: async (path) => as(path, (own) => fs.readdirSync(own)),
     access: async (path, mode) => as(path, (own) => fs.accessSync(own, mode)),
     stat: async (path) => as(path, (own) => fs.statSync(own)),
-    // As root, which follows no link here and reads no content: to act as the owner would wait for each sync under way.
-    statNow: (path) => fs.lstatSync(reached(path), { throwIfNoEntry: false }),
     lstat: async (path) => as(path, (own) => fs.lstatSync(own)),
     freeBytes: (path) => realFileSystem.freeBytes(reached(path)),
     lock: (path) => lockFileAs(owner, path, reached(path)),

@@ -109,11 +109,15 @@ export class JournalFile {
 
   /** Makes the valid part durable and moves a torn tail to a file beside the journal. */
   async cut(end: JournalEnd, log: Log): Promise<JournalPosition> {
-    const { file, header } = this
     if (end.tornBytes > 0) await this.#setTornTailAside(end, log)
     // A killed process may not have synced what was read here; a later power loss must not undo it.
-    else await file.datasync()
-    const { size, crc, revision } = end
+    else await this.file.datasync()
+    return this.positionAt(end)
+  }
+
+  /** The position for a journal that nothing is appended to. */
+  positionAt({ size, crc, revision }: JournalEnd): JournalPosition {
+    const { file, header } = this
     return { file, size, crc, revision, version: header.version }
   }
 

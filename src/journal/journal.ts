@@ -18,8 +18,6 @@ export interface Entry {
   readonly json: readonly Buffer[]
   /** How many changes. */
   readonly count: number
-  /** Brings up to date what `check` looks at; undefined if it is. */
-  readonly prepare?: (() => Promise<void> | undefined) | undefined
   /** Called in the tick in which the frame is written. What it throws refuses the changes. */
   readonly check?: (() => void) | undefined
   /** Applies them once they are durable; nothing else is written until it is done. @param revision Of the first. */
@@ -137,12 +135,11 @@ export class Journal {
     }
   }
 
-  async #append({ json, count, prepare, check, apply }: Entry) {
+  async #append({ json, count, check, apply }: Entry) {
     if (this.#isFailed) throw unavailable()
     const { crc, revision } = this.#position
     const frame = await encodePieces(crc, revision + 1, json)
     // The encoding may have taken long.
-    await prepare?.()
     check?.()
     await this.#commit(frame.pieces, frame.crc, count)
     try {

@@ -2,7 +2,7 @@ import { InvalidInputError } from '../errors.ts'
 import { callerKey, JSON_TYPE, type Reply, type Request } from '../http/message.ts'
 import { STREAM_PIECE_CHARACTERS } from '../limits.ts'
 import type { ShortWorkScheduler } from '../scheduler.ts'
-import { type Backup, backupPieces, describeBackup } from '../state/backup-document.ts'
+import { backupPieces, describeBackup } from '../state/backup-document.ts'
 import type { ServedBackups } from '../state/served-backups.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import { parseChoices } from './query.ts'
@@ -11,7 +11,10 @@ import { defineResource } from './resource.ts'
 /** Records and accounts, and perhaps the history, as `connbook restore` takes them. */
 export const backup = defineResource({
   handlers: ({ backups, store, scheduler }) => backupHandlers(backups, store, scheduler),
-  routes: [{ method: 'GET', path: '/v1/backup', access: 'owner', limits: 'same', handler: 'take' }],
+  routes: [
+    { method: 'GET', path: '/v1/backup', access: 'owner', limits: 'same', handler: 'take' },
+    { method: 'POST', path: '/v1/backup/complete', access: 'owner', limits: 'same', handler: 'complete' },
+  ],
 })
 
 const choices = { history: ['0', '1'] } as const
@@ -21,7 +24,7 @@ export function backupHandlers(
   store: Pick<ConfigurationStore, 'jsonBytes'>,
   scheduler: ShortWorkScheduler,
 ) {
-  return { take }
+  return { take, complete }
 
   async function take(request: Request): Promise<Reply> {
     const withHistory = parseChoices(request.query, choices).history === '1'
@@ -40,14 +43,14 @@ export function backupHandlers(
         'Cache-Control': 'no-store',
         'Connbook-Backup': describeBackup(taken),
       },
-      body: piecesOf(taken),
+      body: backupPieces(taken, STREAM_PIECE_CHARACTERS),
       keeps: { revision, records: count, jsonBytes },
     }
   }
 
-  /** Its time is kept once the caller has taken the last piece. */
-  function* piecesOf(taken: Backup): Generator<string> {
-    yield* backupPieces(taken, STREAM_PIECE_CHARACTERS)
-    backups.keepTime()
+  /** The caller has written all of it where it is kept. */
+  async function complete(): Promise<Reply> {
+    await backups.keepTime()
+    return { status: 204, headers: {} }
   }
 }

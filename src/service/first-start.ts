@@ -9,7 +9,6 @@ import {
   scopeOf,
 } from '../auth/accounts.ts'
 import { accountsDocument } from '../auth/accounts-file.ts'
-import { withCredentialsLock } from '../auth/credentials-lock.ts'
 import { type InitialCredentials, writeInitialCredentials } from '../auth/initial-credentials.ts'
 import { hashPassword } from '../auth/password.ts'
 import { digestSecret, faultOfChosen, generateSecret, isSet, readSecretVariable } from '../auth/secret.ts'
@@ -96,12 +95,10 @@ export async function createFirstAccounts(
   folder: DataFolder,
   values: FirstStartValues,
 ): Promise<FirstAccounts> {
-  return withCredentialsLock(folder, async () => {
-    const first = await makeFirstAccounts(values, await accountsDocument(folder).read())
-    await writeInitialCredentials(folder, first.madeUp)
-    await accountsDocument(folder).write(first.accounts)
-    return first
-  })
+  const first = await makeFirstAccounts(values, await accountsDocument(folder).read())
+  await writeInitialCredentials(folder, first.madeUp)
+  await accountsDocument(folder).write(first.accounts)
+  return first
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { AuditTrail } from '../audit/audit-trail.ts'
 import type { Accounts } from '../auth/accounts.ts'
-import { accountsDocument } from '../auth/accounts-file.ts'
+import { accountsDocument, accountsMissing } from '../auth/accounts-file.ts'
 import type { Clock } from '../auth/clock.ts'
 import type { CredentialStorage } from '../auth/credential-storage.ts'
 import type { Revocations } from '../auth/ended-credentials.ts'
@@ -18,44 +18,74 @@ import { checkNoNode } from '../state/node-folder.ts'
 import { checkNeverStarted } from '../state/used-folder.ts'
 import { openConfigurationStore } from '../storage/file/file-storage.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
-import { createFirstAccounts, givenVariables, readFirstStartValues } from './first-start.ts'
+import {
+  createFirstAccounts,
+  type FirstStartValues,
+  givenVariables,
+  readFirstStartValues,
+} from './first-start.ts'
 
 /**
  * Reads the state that a data folder keeps; a first start makes what is missing.
  *
  * @throws {UsageError} {FolderRefusedError} {DamagedFileError}
  */
-export async function openFolderState({
-  folder,
-  environment,
-  audit,
-  log,
-  scheduler,
-  ttlSeconds,
-  makeClock,
-  catchUpCredentials,
-  signal,
-  opened,
-}: StateParts): Promise<OpenedState> {
+export async function openFolderState(parts: StateParts): Promise<OpenedState> {
+  const { folder, environment, signal } = parts
+  const known = await readAccounts(folder)
+  return openKnownState(parts, known, async () =>
+    known === undefined || known.isPrepared
+      ? { values: await readFirstStartValues(environment, signal) }
+      : { accounts: known, madeUp: undefined, ignored: givenVariables(environment) },
+  )
+}
+
+/**
+ * Reads the state of a folder for a command. The first start is left to a server.
+ *
+ * @throws {FolderRefusedError} {DamagedFileError}
+ */
+export async function openStateForCommand(parts: StateParts): Promise<OpenedState> {
+  const known = await readAccounts(parts.folder)
+  return openKnownState(parts, known, async () => {
+    if (known === undefined) throw accountsMissing(parts.folder)
+    return { accounts: known, madeUp: undefined, ignored: [] }
+  })
+}
+
+async function readAccounts(folder: DataFolder): Promise<Accounts | undefined> {
   await checkNoNode(folder)
-  const known = await accountsDocument(folder).read()
+  return accountsDocument(folder).read()
+}
+
+type KnownAccounts = Pick<OpenedState, 'accounts' | 'madeUp' | 'ignored'>
+
+/** @param readFirst What is known of the accounts, or what is to make them. */
+async function openKnownState(
+  parts: StateParts,
+  known: Accounts | undefined,
+  readFirst: () => Promise<
+    (KnownAccounts & { readonly values?: never }) | { readonly values: FirstStartValues }
+  >,
+): Promise<OpenedState> {
+  const { folder, audit, log, scheduler, ttlSeconds, makeClock, opened } = parts
+  const { isReadOnly = false } = parts
   const mustExist = known !== undefined
   const storedKeys = folderKeys(folder, mustExist)
   const revocationsMustExist = (await storedKeys.read()).length > 0
   // Everything is read before anything is changed, so that a refused folder stays as it was.
-  await checkRevocations(folder, revocationsMustExist)
+  await checkRevocations(folder, revocationsMustExist, isReadOnly ? 'r' : 'r+')
   if (known === undefined) await checkNeverStarted(folder)
-  const before =
-    known === undefined || known.isPrepared
-      ? { values: await readFirstStartValues(environment, signal) }
-      : { accounts: known, madeUp: undefined, ignored: givenVariables(environment) }
+  const before = await readFirst()
   const store = await openConfigurationStore(folder, {
-    ...{ mustExist, log, trail: audit, scheduler, catchUpCredentials },
+    ...{ mustExist, log, trail: audit, scheduler, isReadOnly },
   })
   opened.defer(() => store.close())
   const revocations = await openRevocations(folder, {
     mustExist: revocationsMustExist,
     log,
+    isReadOnly,
+    isServed: ttlSeconds !== undefined,
     ...(makeClock ? { makeClock } : {}),
   })
   opened.defer(() => revocations.close())
@@ -68,7 +98,7 @@ export async function openFolderState({
     cookieId: store.id,
     revocations,
     keys,
-    credentials: folderCredentials(folder),
+    credentials: folderCredentials(folder, first.accounts, storedKeys),
     listedAfter: undefined,
     whyNotWritable: () =>
       store.isWritable && revocations.isWritable ? undefined : 'The disk failed, and changes are refused',
@@ -108,11 +138,11 @@ export interface StateParts {
   readonly audit: AuditTrail
   readonly log: Log
   readonly scheduler: Scheduler
-  /** Longest lifetime of a session or token. */
-  readonly ttlSeconds: number
+  /** Longest lifetime of a session or token; undefined if this process gives none. */
+  readonly ttlSeconds: number | undefined
+  /** Whether nothing can be written to the folder, and no change is made; it is not owned then. */
+  readonly isReadOnly?: boolean
   readonly makeClock: ((notBefore: number) => Clock) | undefined
-  /** Takes up credentials that a command has just changed; undefined if there are none. Never rejects. */
-  catchUpCredentials(): Promise<void> | undefined
   /** Aborted when the start is to be given up. */
   readonly signal: AbortSignal | undefined
   /** Gets what must be closed when the service stops, or cannot start. */

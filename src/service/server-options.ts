@@ -43,7 +43,7 @@ export const serverOptionSpecs = {
   data: {
     flag: '--data',
     placeholder: 'FOLDER',
-    help: 'folder of all data; if it is missing, the server and restore make it, and import, user add and client add if it is named; none makes a folder above it',
+    help: 'folder of all data; if it is missing, the server and restore make it, and commands that add do if it is named; never the folder above',
     default: './data',
     parse: parsePath,
   },

@@ -1,19 +1,13 @@
 import { realpath } from 'node:fs/promises'
 import { dirname, isAbsolute, relative, sep } from 'node:path'
-import { readListedChanges } from '../audit/listed-changes.ts'
 import type { Accounts } from '../auth/accounts.ts'
-import { accountsDocument } from '../auth/accounts-file.ts'
 import { ConnbookError, ifReachable, systemCode } from '../errors.ts'
 import { readAt, writeAtomicFile } from '../files/atomic-file.ts'
 import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { FileNotReplacedError, replaceFile } from '../files/replaced-file.ts'
 import { LINE_BYTES_MAX } from '../limits.ts'
-import { type Family, gauge } from '../metrics/family.ts'
-import { readStore } from '../storage/file/file-storage.ts'
-import { BACKUP_START, type Backup, writeBackup } from './backup-document.ts'
-import { readKeptHistory } from './kept-history.ts'
-import { noData } from './used-folder.ts'
+import { BACKUP_START } from './backup-document.ts'
 
 /** They are one line of the backup, and no longer line can be read back. */
 const ACCOUNTS_BYTES_MAX = LINE_BYTES_MAX - 4096
@@ -25,35 +19,6 @@ export class BackupFailedError extends ConnbookError {
   readonly code = 'backup_failed'
 }
 
-/**
- * Takes a backup of a folder, whether or not a server runs on it.
- *
- * @param withHistory Whether it takes the history along.
- *
- * @throws {DamagedFileError} if the folder is damaged. @throws {FolderRefusedError} if it is not one of connbook.
- * @throws {BackupFailedError} if it has too many accounts.
- */
-export async function takeBackup(folder: DataPaths, withHistory = false): Promise<Backup> {
-  const listed = await readListedChanges(folder)
-  const { store, index } = await readStore(folder, true, listed)
-  const accounts = await accountsDocument(folder).read()
-  if (accounts === undefined || store === undefined) throw noData(folder.path)
-  checkAccounts(accounts, folder.path, 'copy the folder of the stopped server')
-  const history = withHistory
-    ? { history: await readKeptHistory(folder, { store, revision: index.revision }) }
-    : {}
-  return {
-    ...history,
-    store,
-    revision: index.revision,
-    lastId: index.lastId,
-    createdAt: new Date().toISOString(),
-    accounts,
-    count: index.count,
-    records: index.freeze(),
-  }
-}
-
 /** @throws {BackupFailedError} if a backup cannot hold so many accounts. */
 export function checkAccounts(accounts: Accounts, place: string, advice: string): void {
   if (Buffer.byteLength(JSON.stringify(accounts)) <= ACCOUNTS_BYTES_MAX) return
@@ -63,11 +28,11 @@ export function checkAccounts(accounts: Accounts, place: string, advice: string)
 }
 
 /** @throws {BackupFailedError} if a backup would overwrite something else, or be in the data folder itself. */
-export async function checkTarget(path: string, folder: DataPaths | undefined) {
+export async function checkTarget(path: string, folder: string | undefined) {
   const refuse = (reason: string) =>
     new BackupFailedError(`${CANNOT_KEEP} "${path}": ${reason}; name another file`)
   try {
-    if (folder !== undefined && (await isInside(folder.path, path)))
+    if (folder !== undefined && (await isInside(folder, path)))
       throw refuse('it is in the data folder itself')
     if (!(await realFileSystem.lstat(path)).isFile()) throw refuse('it is not a plain file')
     const file = await realFileSystem.open(path, 'r')
@@ -88,12 +53,11 @@ export async function checkTarget(path: string, folder: DataPaths | undefined) {
 /** Writes a backup atomically, over the last one. @throws {BackupFailedError} as `replaceFile` fails. */
 export async function writeToFile(
   path: string,
-  backup: Backup,
+  write: (print: (text: string) => Promise<void>) => Promise<void>,
   interruption: AbortSignal,
   files: FileSystem = realFileSystem,
 ) {
   try {
-    const write = (piece: (text: string) => Promise<void>) => writeBackup(backup, piece)
     await replaceFile(path, CANNOT_KEEP, write, interruption, files)
   } catch (error) {
     if (!(error instanceof FileNotReplacedError)) throw error
@@ -111,43 +75,16 @@ export async function isInside(folder: string, path: string): Promise<boolean> {
   return way.split(sep)[0] !== '..' && !isAbsolute(way)
 }
 
-interface Screen {
-  write(text: string): unknown
+/** Keeps in a folder that a backup of it is complete. @returns When, in ms since 1970. @throws the system's error. */
+export async function keepBackupTime({ file, files }: DataPaths): Promise<number> {
+  const now = Date.now()
+  await writeAtomicFile(file(dataFiles.lastBackup), `${new Date(now).toISOString()}\n`, files)
+  return now
 }
 
-/** Keeps in a folder that a backup of it is complete, for `backupMetrics`. @throws the system's error. */
-export function writeBackupTime({ file, files }: DataPaths): Promise<void> {
-  return writeAtomicFile(file(dataFiles.lastBackup), `${new Date().toISOString()}\n`, files)
-}
-
-/** As `writeBackupTime`. Never rejects: a failure is only shown. */
-export async function keepBackupTime(folder: DataPaths, screen: Screen): Promise<void> {
-  try {
-    await writeBackupTime(folder)
-  } catch (error) {
-    // No server runs where nothing can be written.
-    if (systemCode(error) === 'EROFS') return
-    screen.write(
-      `connbook: Warning: the metrics do not show this backup, as its time cannot be kept in "${folder.path}" (${systemCode(error)}); run the command as the owner of the folder\n`,
-    )
-  }
-}
-
-/** When the last backup of a folder was complete, which another process may have taken. */
-export function backupMetrics({ file, files }: DataPaths): Family[] {
-  return [
-    gauge(
-      'connbook_backup_last_timestamp_seconds',
-      'When the last backup of the data folder was complete, in seconds since 1970; none before the first.',
-      () => {
-        try {
-          // The time of the file is the time of the backup.
-          const found = files.statNow(file(dataFiles.lastBackup))
-          return found && Math.floor(found.mtimeMs / 1000)
-        } catch {
-          return undefined
-        }
-      },
-    ),
-  ]
+/** When `keepBackupTime` was last called for a folder, in ms since 1970; undefined if never, or if it cannot be read. */
+export async function readBackupTime({ file, files }: DataPaths): Promise<number | undefined> {
+  const found = await files.stat(file(dataFiles.lastBackup)).catch(() => undefined)
+  // The time of the file: a copy of the folder is no backup of it.
+  return found?.mtimeMs
 }

@@ -1,14 +1,14 @@
-import { dirname, resolve } from 'node:path'
+import { dirname } from 'node:path'
 import { noAccounts } from '../auth/accounts.ts'
 import { accountsDocument } from '../auth/accounts-file.ts'
-import { withCredentialsLock } from '../auth/credentials-lock.ts'
 import { keysDocument } from '../auth/keys.ts'
 import { ifPresent, ifReachable } from '../errors.ts'
 import {
   type DataFolder,
+  type DataPaths,
   dataFiles,
-  dataPaths,
   holdsNothing,
+  type LockWait,
   openDataFolder,
   stateFiles,
 } from '../files/data-folder.ts'
@@ -16,27 +16,25 @@ import { findUnfinishedReplacement } from '../files/folder-replacement.ts'
 import { checkNoDanglingLink } from '../files/refusal.ts'
 import { createLog } from '../log.ts'
 import { openConfigurationStore } from '../storage/file/file-storage.ts'
-import { checkNoNode } from './node-folder.ts'
+import { isNodeFolder } from './node-folder.ts'
 import { checkNeverStarted } from './used-folder.ts'
 
 /**
- * Whether a command can make a data folder at a path: an empty folder is there, or one that a first start or a command
+ * Whether a command can make a data folder: an empty folder is there, or one that a first start or a command
  * left half made, or none and the folder above exists, so that a mistyped path makes no chain of folders.
  *
- * @throws {FolderRefusedError} if it is the folder of a node of a cluster, or a link to nothing.
+ * @throws {FolderRefusedError} for a link to nothing.
  * @throws {DamagedFileError} if the folder has no accounts, but has had records, or they cannot be read.
  */
-export async function isNewFolder(path: string): Promise<boolean> {
-  const full = resolve(path)
-  const folder = dataPaths(full)
-  const { files } = folder
+export async function isNewFolder(folder: DataPaths): Promise<boolean> {
+  const { path: full, files } = folder
   const found = await ifReachable(files.stat(full))
   if (found === undefined) await checkNoDanglingLink(full, files)
   if (found === undefined) return (await ifReachable(files.stat(dirname(full))))?.isDirectory() ?? false
   if (!found.isDirectory()) return false
   const entries = await files.readdir(full)
   if (holdsNothing(entries)) return true
-  await checkNoNode(folder)
+  if (await isNodeFolder(folder)) return false
   if (!isHalfMade(entries)) return false
   try {
     await checkNeverStarted(folder)
@@ -60,15 +58,17 @@ function isHalfMade(entries: readonly string[]): boolean {
 /**
  * Makes a data folder without accounts and keys, which the first start of a server adds.
  *
- * @param path For which `isNewFolder` is true.
+ * @param paths For which `isNewFolder` is true.
  * @returns The folder, owned by this process.
  * @throws as `openDataFolder` does.
  */
 export async function prepareFolder(
-  path: string,
+  paths: DataPaths,
   { screen }: { readonly screen: { write(text: string): unknown } },
+  wait: LockWait = {},
 ): Promise<DataFolder> {
-  const folder = await openDataFolder(path)
+  const { path } = paths
+  const folder = await openDataFolder(path, paths.files, wait)
   try {
     // Another process may have filled it meanwhile.
     if ((await folder.files.readdir(path)).includes(dataFiles.accounts)) return folder
@@ -76,10 +76,8 @@ export async function prepareFolder(
     const log = { ...createLog('text', (line) => screen.write(line)), info: () => {} }
     await (await openConfigurationStore(folder, { mustExist: false, log })).close()
     // The accounts last, as a first start does: a folder that has them has everything else.
-    await withCredentialsLock(folder, async () => {
-      await keysDocument(folder).write([])
-      await accountsDocument(folder).write({ ...noAccounts, isPrepared: true })
-    })
+    await keysDocument(folder).write([])
+    await accountsDocument(folder).write({ ...noAccounts, isPrepared: true })
     screen.write(
       `connbook: Made the data folder "${path}"; the first start of the server adds what is missing\n`,
     )

@@ -1,11 +1,12 @@
 import type { AuditTrail } from '../audit/audit-trail.ts'
 import type { Turn } from '../audit/trail-scan.ts'
-import type { LiveAccounts } from '../auth/live-accounts.ts'
+import { type LiveAccounts, throwForCaller } from '../auth/live-accounts.ts'
 import { AnswerTooLargeError, ConnbookError, systemCode, TrailUnavailableError } from '../errors.ts'
 import type { DataPaths } from '../files/data-folder.ts'
 import type { Log } from '../log.ts'
+import { type Family, gauge } from '../metrics/family.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
-import { BackupFailedError, checkAccounts, writeBackupTime } from './backup.ts'
+import { BackupFailedError, checkAccounts, keepBackupTime } from './backup.ts'
 import type { Backup } from './backup-document.ts'
 import { readKeptHistory } from './kept-history.ts'
 
@@ -22,10 +23,12 @@ export interface ServedParts {
 /** Takes backups of what this process serves, as it is in memory. */
 export class ServedBackups {
   readonly #parts: ServedParts
-  #keeping: Promise<void> = Promise.resolve()
+  #lastMs: number | undefined
 
-  constructor(parts: ServedParts) {
+  /** @param lastMs When the last backup was complete, in ms since 1970; undefined if there was none. */
+  constructor(parts: ServedParts, lastMs: number | undefined) {
     this.#parts = parts
+    this.#lastMs = lastMs
   }
 
   get hasWholeHistory(): boolean {
@@ -55,17 +58,21 @@ export class ServedBackups {
     return turn === undefined ? backup : { ...backup, history: await this.#readHistory(backup, turn) }
   }
 
-  /** Keeps that a backup was taken whole. A failure is only logged. */
-  keepTime(): void {
-    const { folder, log } = this.#parts
-    this.#keeping = writeBackupTime(folder).catch((error: unknown) => {
-      log.warn('backup_time_not_kept', { reason: String(error) })
-    })
+  /**
+   * Keeps that a backup is complete, where its caller wants it; resolves once that is durable.
+   *
+   * @throws {StorageFullError} {StorageUnavailableError}
+   */
+  async keepTime(): Promise<void> {
+    try {
+      this.#lastMs = await keepBackupTime(this.#parts.folder)
+    } catch (error) {
+      throwForCaller('Cannot keep the time of the backup', error)
+    }
   }
 
-  /** Resolves once nothing is being written. */
-  close(): Promise<void> {
-    return this.#keeping
+  get metrics(): readonly Family[] {
+    return backupMetrics(() => this.#lastMs)
   }
 
   async #readHistory(backup: Backup, turn: Turn) {
@@ -82,4 +89,18 @@ export class ServedBackups {
       )
     }
   }
+}
+
+/** @param lastMs When the last backup was complete, in ms since 1970; undefined if there was none. */
+export function backupMetrics(lastMs: () => number | undefined): readonly Family[] {
+  return [
+    gauge(
+      'connbook_backup_last_timestamp_seconds',
+      'When the last backup of the data folder was complete, in seconds since 1970; none before the first.',
+      () => {
+        const last = lastMs()
+        return last && Math.floor(last / 1000)
+      },
+    ),
+  ]
 }

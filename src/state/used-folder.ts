@@ -32,13 +32,23 @@ export async function checkNeverStarted(folder: DataPaths): Promise<void> {
 }
 
 /**
- * A folder that a server has used: a command with a mistyped path must not make a new one.
+ * A folder that a server has used, or a command has made: a command with a mistyped path must not make a new one.
+ *
+ * @throws as `checkUsedFolder` does.
+ */
+export async function getUsedFolder(path: string): Promise<DataPaths> {
+  const folder = dataPaths(resolve(path))
+  await checkUsedFolder(folder)
+  return folder
+}
+
+/**
+ * Checks that a folder has accounts, and that nobody else can get at it. Changes nothing.
  *
  * @throws {FolderRefusedError} if not, or as `checkDataFolder` does.
  * @throws {DamagedFileError} if the accounts are missing.
  */
-export async function getUsedFolder(path: string): Promise<DataPaths> {
-  const folder = dataPaths(resolve(path))
+export async function checkUsedFolder(folder: DataPaths): Promise<void> {
   await checkNoNode(folder)
   const look = async () => {
     await checkNotRestoring(folder)
@@ -49,7 +59,6 @@ export async function getUsedFolder(path: string): Promise<DataPaths> {
     throw accountsMissing(folder)
   }
   await checkDataFolder(folder)
-  return folder
 }
 
 /** @throws {FolderRefusedError} if a folder holds no file of connbook, nor an unfinished restore; also if it is a node's,

@@ -47,7 +47,6 @@ function administer(first: Accounts) {
       read: document.read,
       change: (_, kind, name, change) => changeAccount(document, kind, name, change, undefined),
     },
-    keys: { catchUp: () => undefined },
     revocations: { dropGeneration: (generation) => dropped.push(generation) },
     commandOf: (words) => `connbook ${words}`,
     audit: {

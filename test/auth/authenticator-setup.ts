@@ -32,7 +32,7 @@ export const keys = [key] as const
 
 /** Fixed keys: the first signs, any verifies. */
 export function unchanging(all: readonly [SigningKey, ...SigningKey[]]) {
-  return { signing: all[0], verifying: all, catchUp: () => undefined }
+  return { signing: all[0], verifying: all }
 }
 
 const userHash = await cheapHashOf(user.secret)
@@ -83,7 +83,6 @@ export async function setUpAuthenticator(t: Lifetime) {
         get hasChosenClientSecret() {
           return current.clients.some(({ secret }) => secret.startsWith('$'))
         },
-        catchUp: () => undefined,
         onChange: (listener) => listeners.push(listener),
         async endCredentials(kind, name) {
           current = raiseGeneration(current, kind, name)

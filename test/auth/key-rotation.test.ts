@@ -13,8 +13,7 @@ import {
 } from '../../src/auth/key-rotation.ts'
 import { createKey, keysDocument, readKeys, type StoredKey } from '../../src/auth/keys.ts'
 import { TooManyKeysError } from '../../src/errors.ts'
-import { type DataFolder, dataFiles, takeLock } from '../../src/files/data-folder.ts'
-import type { FileLock } from '../../src/files/file-lock.ts'
+import { type DataFolder, dataFiles } from '../../src/files/data-folder.ts'
 import { DURATION_SECONDS_MAX, KEYS_MAX } from '../../src/limits.ts'
 import { createFailingFiles, failOn } from '../support/failing-files.ts'
 import { openedFolder } from '../support/temporary-folder.ts'
@@ -165,21 +164,6 @@ describe('an edit of the keys of a folder', () => {
     const { before, after } = await folderKeys(folder).edit((keys) => rotateKeys(keys, NOW))
     assert.deepEqual(before, first.after)
     assert.deepEqual(await readKeys(folder, true), after)
-  })
-
-  it('holds off other changes of accounts or keys', async (t) => {
-    const folder = await openedFolder(t)
-    await prepareKeys(folderKeys(folder, false), HOUR, NOW)
-    const take = () => takeLock(folder, dataFiles.accountsLock)
-    let taken: FileLock | undefined
-    await folderKeys(folder).edit(async (keys) => {
-      taken = await take()
-      return keys
-    })
-    assert.equal(taken, undefined)
-    const lock = await take()
-    assert.ok(lock)
-    lock.release()
   })
 
   it('changes nothing when the edit throws', async (t) => {

@@ -1,7 +1,6 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { mkdir, unlink } from 'node:fs/promises'
-import { describe, it } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
 import {
   type Accounts,
   addAccount,
@@ -10,120 +9,87 @@ import {
   noAccounts,
   removeAccount,
 } from '../../src/auth/accounts.ts'
-import { withCredentialsLock } from '../../src/auth/credentials-lock.ts'
+import { accountsDocument } from '../../src/auth/accounts-file.ts'
 import { folderCredentials } from '../../src/auth/folder-credentials.ts'
-import { findMissingAccess, remedyFor, warnOfMissingAccess } from '../../src/auth/live-accounts.ts'
+import {
+  findMissingAccess,
+  LiveAccounts,
+  remedyFor,
+  warnOfMissingAccess,
+} from '../../src/auth/live-accounts.ts'
 import { dummyHash } from '../../src/auth/password.ts'
 import { digestSecret } from '../../src/auth/secret.ts'
 import { StorageFullError, StorageUnavailableError } from '../../src/errors.ts'
-import { writeAtomicFile } from '../../src/files/atomic-file.ts'
-import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
-import { realFileSystem } from '../../src/files/file-system.ts'
-import { CREDENTIALS_POLL_MS } from '../../src/files/shared-document.ts'
+import { dataPaths } from '../../src/files/data-folder.ts'
 import { ADMIN_SCOPE, WRITE_SCOPE } from '../../src/http/scope.ts'
-import { failOn } from '../support/failing-files.ts'
+import { createFailingFiles, failOn } from '../support/failing-files.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
-import { assertKeptWhileDamaged, followedAccounts, one, two } from './followed-accounts.ts'
+import { openedFolder } from '../support/temporary-folder.ts'
+
+const one = addAccount(noAccounts, 'client', 'one', digestSecret('1'))
+const two = addAccount(one, 'client', 'two', digestSecret('2'))
+
+/** The accounts of a folder with `one`. */
+async function setUp(t: TestContext) {
+  const folder = await openedFolder(t)
+  const document = accountsDocument(folder)
+  await document.write(one)
+  const files = createFailingFiles()
+  const credentials = folderCredentials({ ...folder, files }, one)
+  const live = new LiveAccounts(credentials, one, createMemoryLog())
+  let changes = 0
+  live.onChange(() => (changes += 1))
+  return {
+    ...{ document, files, live },
+    change: (to: Accounts) => credentials.accounts.edit(() => to),
+    changes: () => changes,
+  }
+}
 
 describe('LiveAccounts', () => {
-  it('polls at least once a second', () => assert.ok(CREDENTIALS_POLL_MS < 1000))
-
-  it('takes up a change, and reports and logs it once', async (t) => {
-    const { document, log, look, names, changes } = await followedAccounts(t)
-    await look()
+  it('have each change when it is made, and report it once', async (t) => {
+    const { change, live, changes } = await setUp(t)
+    const names = () => live.list('client').map(({ name }) => name)
     assert.deepEqual(names(), ['one'])
-    await document.write(two)
-    await look()
-    await look()
+    await change(two)
     assert.deepEqual(names(), ['one', 'two'])
-    await document.write(removeAccount(two, 'client', 'one'))
-    await look()
+    await change(removeAccount(two, 'client', 'one'))
     assert.deepEqual(names(), ['two'])
     assert.equal(changes(), 2)
-    assert.deepEqual(log.events, ['accounts_reloaded', 'accounts_reloaded'])
   })
 
-  it('keeps the grants of an account as they are in memory, unless they change', async (t) => {
-    const { document, live, look } = await followedAccounts(t)
+  it('keep the grants of an account as they are in memory, unless they change', async (t) => {
+    const { change, live } = await setUp(t)
     const grantsOf = () => live.find('client', 'limited')?.grants
     const limited = (grants: readonly string[]) =>
       addAccount(one, 'client', 'limited', digestSecret('3'), WRITE_SCOPE, grants)
-    await document.write(limited(['read', 'write?prefix=a']))
-    await look()
+    await change(limited(['read', 'write?prefix=a']))
     const before = grantsOf()
-    await document.write(removeAccount(limited(['read', 'write?prefix=a']), 'client', 'one'))
-    await look()
+    await change(removeAccount(limited(['read', 'write?prefix=a']), 'client', 'one'))
     assert.equal(live.list('client').length, 1)
     assert.equal(grantsOf(), before)
-    await document.write(limited(['read', 'write?prefix=b']))
-    await look()
+    await change(limited(['read', 'write?prefix=b']))
     assert.deepEqual(grantsOf(), ['read', 'write?prefix=b'])
   })
 
-  it('does not read an unchanged file again', async (t) => {
-    const { files, look, path } = await followedAccounts(t)
-    for (let i = 0; i < 4; i += 1) await look()
-    assert.equal(files.calls.filter((call) => call === `readFile ${path}`).length, 1)
-  })
-
-  it('takes up a change at once when it is asked to catch up, and only then reads', async (t) => {
-    const { document, files, live, look, names, path } = await followedAccounts(t)
-    // The file may have changed since its content was read.
-    await live.catchUp()
-    assert.equal(live.catchUp(), undefined)
-    await document.write(two)
-    await live.catchUp()
-    assert.deepEqual(names(), ['one', 'two'])
-    assert.equal(live.catchUp(), undefined)
-    await look()
-    assert.equal(files.calls.filter((call) => call === `readFile ${path}`).length, 2)
-  })
-
-  it('takes up a change made before its first poll', async (t) => {
-    const { look, names, changes } = await followedAccounts(t, two)
-    assert.deepEqual(names(), ['one', 'two'])
-    await look()
-    assert.deepEqual(names(), ['one'])
-    assert.equal(changes(), 1)
-  })
-
-  const breakages: Record<string, [damage: (path: string) => Promise<void>, event: string]> = {
-    damaged: [(path) => writeAtomicFile(path, '{', realFileSystem), 'accounts_reload_failed'],
-    'a folder': [(path) => unlink(path).then(() => mkdir(path)), 'accounts_reload_failed'],
-    missing: [(path) => unlink(path), 'accounts_missing'],
-  }
-  for (const [what, [damage, event]] of Object.entries(breakages)) {
-    it(`keeps its accounts while the file is ${what}, and logs that once`, (t) =>
-      assertKeptWhileDamaged(t, damage, event))
-  }
-
-  for (const operation of ['stat', 'readFile'] as const) {
-    it(`tries again when ${operation} fails`, async (t) => {
-      const { files, log, look, names } = await followedAccounts(t, two)
-      failOn(files, operation, dataFiles.accounts, 'EMFILE', Number.POSITIVE_INFINITY)
-      await look()
-      await look()
-      assert.deepEqual(names(), ['one', 'two'])
-      assert.deepEqual(log.events, ['accounts_reload_failed'])
-      files.before = () => {}
-      await look()
-      assert.deepEqual(names(), ['one'])
-    })
-  }
-
-  it('knows whether a client has a secret chosen by a person', async (t) => {
-    const { document, live, look } = await followedAccounts(t)
+  it('know whether a client has a secret chosen by a person', async (t) => {
+    const { change, live } = await setUp(t)
     assert.equal(live.hasChosenClientSecret, false)
-    await document.write(addAccount(one, 'client', 'chosen', dummyHash))
-    await look()
+    await change(addAccount(one, 'client', 'chosen', dummyHash))
     assert.equal(live.hasChosenClientSecret, true)
   })
 
-  it('stops polling when it is closed', async (t) => {
-    const { files, live } = await followedAccounts(t)
-    live.close()
-    t.mock.timers.tick(10 * CREDENTIALS_POLL_MS)
-    assert.deepEqual(files.calls, [])
+  it('show a change what it gets, also of one that was made while it waited', async (t) => {
+    const { live } = await setUp(t)
+    const seen: (string | undefined)[] = []
+    const set = (secret: string) =>
+      live.change('Cannot change', 'client', 'one', (found) => {
+        seen.push(live.find('client', 'one')?.secret)
+        return changeSecret(found, 'client', 'one', secret)
+      })
+    await Promise.all([set('sha256:2'), set('sha256:3')])
+    assert.deepEqual(seen, [digestSecret('1'), 'sha256:2'])
+    assert.equal(live.find('client', 'one')?.secret, 'sha256:3')
   })
 })
 
@@ -132,7 +98,7 @@ describe('the end of all credentials of an account', () => {
     accounts && findAccount(accounts, 'client', name)?.generation
 
   it('is in the file and in force when it resolves', async (t) => {
-    const { changes, document, live } = await followedAccounts(t)
+    const { changes, document, live } = await setUp(t)
     assert.equal(await live.endCredentials('client', 'one', 1), true)
     assert.equal(live.find('client', 'one')?.generation, 2)
     assert.equal(live.find('client', 'one')?.secret, digestSecret('1'))
@@ -142,34 +108,22 @@ describe('the end of all credentials of an account', () => {
     assert.equal(generationIn(await document.read(), 'one'), 2)
   })
 
-  it('keeps what a command changed meanwhile, and takes it up', async (t) => {
-    const { document, live } = await followedAccounts(t)
-    await document.write(changeSecret(two, 'client', 'one', digestSecret('new')))
+  it('leaves what another request has changed while it waited', async (t) => {
+    const { change, live } = await setUp(t)
+    const changing = change(changeSecret(two, 'client', 'one', digestSecret('new')))
     assert.equal(await live.endCredentials('client', 'one', 1), false)
+    await changing
     assert.equal(live.find('client', 'one')?.secret, digestSecret('new'))
-    await document.write(removeAccount(two, 'client', 'one'))
+    const removing = change(removeAccount(two, 'client', 'one'))
     assert.equal(await live.endCredentials('client', 'one', 3), false)
+    await removing
     assert.deepEqual([live.find('client', 'one'), live.find('client', 'two')?.generation], [undefined, 2])
-  })
-
-  it('waits for a command that changes accounts, and ends what that has left', async (t) => {
-    const { document, folder, live } = await followedAccounts(t)
-    let ending: Promise<boolean> | undefined
-    await withCredentialsLock(folder, async () => {
-      ending = live.endCredentials('client', 'one', 1)
-      await document.write(addAccount(one, 'client', 'two', digestSecret('2')))
-    })
-    assert.equal(await ending, true)
-    assert.deepEqual(
-      ['one', 'two'].map((name) => live.find('client', name)?.generation),
-      [3, 2],
-    )
   })
 
   const failures = { ENOSPC: StorageFullError, EIO: StorageUnavailableError }
   for (const [code, error] of Object.entries(failures)) {
     it(`changes nothing when the file cannot be written (${code})`, async (t) => {
-      const { document, files, live } = await followedAccounts(t)
+      const { document, files, live } = await setUp(t)
       failOn(files, 'write', '.tmp', code)
       await assert.rejects(live.endCredentials('client', 'one', 1), error)
       assert.deepEqual([live.find('client', 'one')?.generation, await document.read()], [1, one])

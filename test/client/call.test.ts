@@ -8,13 +8,13 @@ import { describe, it, type TestContext } from 'node:test'
 import {
   CALL_ANSWER_BYTES_MAX,
   CALL_CONTINUE_MS,
-  type Call,
   callEndpoint,
   NoAnswerError,
   openCall,
   UnreachableError,
 } from '../../src/client/call.ts'
 import { socketEndpoint } from '../../src/client/endpoint.ts'
+import type { Call } from '../../src/client/messages.ts'
 import { holdTimers } from '../support/held-timers.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { socketEndpoint } from '../../src/client/endpoint.ts'
 import { findOwnerSocket } from '../../src/client/owner-socket.ts'
-import { ownerSocketPath } from '../../src/files/data-folder.ts'
+import { dataPaths, ownerSocketPath } from '../../src/files/data-folder.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const OTHER = 65_534
@@ -25,15 +25,15 @@ async function setUp(t: TestContext) {
   return { folder, path }
 }
 
-async function reasonOf(folder: string, { isNamed = true, uid = own } = {}) {
-  const found = await findOwnerSocket(folder, isNamed, uid)
+async function reasonOf(folder: string, { uid = own } = {}) {
+  const found = await findOwnerSocket(dataPaths(folder), uid)
   return found.endpoint === undefined ? found.reason : assert.fail(`${found.endpoint.name} is used`)
 }
 
 describe('findOwnerSocket', () => {
   it('finds the socket in a private folder of this account', async (t) => {
     const { folder, path } = await setUp(t)
-    assert.deepEqual(await findOwnerSocket(folder, true), { endpoint: socketEndpoint(path) })
+    assert.deepEqual(await findOwnerSocket(dataPaths(folder)), { endpoint: socketEndpoint(path) })
   })
 
   it('finds nothing where there is no socket, no folder, or no account', async (t) => {
@@ -78,13 +78,12 @@ describe('findOwnerSocket', () => {
     assert.match(found ?? '', /it does not belong to the owner of its folder \(owner 65534, mode/)
   })
 
-  it('uses for root only a folder that is named, of whatever account', { skip: onlyRoot }, async (t) => {
+  it('uses for root the folder of whatever account', { skip: onlyRoot }, async (t) => {
     const { folder, path } = await setUp(t)
     await lchown(path, OTHER, OTHER)
     await lchown(folder, OTHER, OTHER)
-    const { endpoint } = await findOwnerSocket(folder, true, 0)
+    const { endpoint } = await findOwnerSocket(dataPaths(folder), 0)
     assert.equal(endpoint?.name, `unix:${path}`)
-    assert.match((await reasonOf(folder, { isNamed: false, uid: 0 })) ?? '', /root must name the folder/)
   })
 
   it('does not use a path that the system would cut', async (t) => {

@@ -117,7 +117,6 @@ describe('accounts and keys in etcd', { skip: missingEtcd }, () => {
     assert.deepEqual(stored.users.map(({ name }) => name).sort(), ['one', ...names].sort())
     assert.equal(new Set(stored.users.map(({ generation }) => generation)).size, names.length + 1)
     await until(() => names.every((name) => live.find('user', name) !== undefined))
-    live.close()
     await end()
   })
 
@@ -151,7 +150,6 @@ describe('accounts and keys in etcd', { skip: missingEtcd }, () => {
       )
       const administration = new AccountAdministration({
         accounts: live,
-        keys: { catchUp: () => undefined },
         revocations: { dropGeneration: () => {} },
         audit: { record: async () => {} },
         commandOf: String,

@@ -261,7 +261,7 @@ describe('a follower of a document in etcd', () => {
     const { etcd, document, ...others } = await setUp()
     const log = createMemoryLog()
     const takenUp: Words[] = []
-    const follower = document.follow({
+    const stop = document.follow({
       content,
       takeUp: (found) => takenUp.push(found),
       findFault: ({ length }) => (length === 0 ? { reason: 'it is empty', advice: 'fill it' } : undefined),
@@ -270,7 +270,7 @@ describe('a follower of a document in etcd', () => {
     etcd.onEvents = (events) => {
       for (const event of events) document.take(event)
     }
-    return { etcd, document, log, takenUp, follower, ...others }
+    return { etcd, document, log, takenUp, stop, ...others }
   }
 
   it('takes up what it hears, once', async () => {
@@ -305,15 +305,6 @@ describe('a follower of a document in etcd', () => {
     await document.edit(adding('b'))
     const takenUp: Words[] = []
     document.follow({ content: ['a'], takeUp: (found) => takenUp.push(found), log: createMemoryLog() })
-    assert.deepEqual(takenUp, [['a', 'b']])
-  })
-
-  it('looks when it is asked to', async () => {
-    const { etcd, node, takenUp, follower } = await follow()
-    etcd.onEvents = () => {}
-    await node().edit(adding('b'))
-    assert.deepEqual(takenUp, [])
-    await follower.look()
     assert.deepEqual(takenUp, [['a', 'b']])
   })
 
@@ -352,17 +343,9 @@ describe('a follower of a document in etcd', () => {
   })
 
   it('hears nothing more once it is closed', async () => {
-    const { node, takenUp, follower } = await follow()
-    follower.close()
+    const { node, takenUp, stop } = await follow()
+    stop()
     await node().edit(adding('b'))
     assert.deepEqual(takenUp, [])
-  })
-
-  it('logs that a look failed', async () => {
-    const { etcd, log, follower } = await follow()
-    etcd.range = () => Promise.reject(new StorageUnavailableError('made by the test'))
-    await follower.look()
-    await follower.look()
-    assert.deepEqual(log.events, ['keys_reload_failed'])
   })
 })

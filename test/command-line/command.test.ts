@@ -59,6 +59,7 @@ async function run(word: string, ...args: string[]): Promise<Run> {
     print: async () => {},
     style: plainStyle,
     screen: { write: () => {} },
+    opened: new AsyncDisposableStack(),
   })
   return lastRun ?? assert.fail('nothing was run')
 }

@@ -20,7 +20,7 @@ describe('a password on standard input', () => {
     it(`is ${shown(expected)} for ${shown(input)}`, async (t) => {
       const { folder, opens } = await makePasswordFolder(t)
       const { code, stderr } = await runCommand(['user', 'add', 'eve', '--data', folder], { input })
-      assert.deepEqual([code, stderr], [0, ''])
+      assert.deepEqual([code, stderr], [0, `Added user "eve" in ${folder}\n`])
       assert.equal(await opens(expected), true)
     })
   }

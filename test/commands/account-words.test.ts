@@ -15,8 +15,15 @@ async function shownTo(isTerminal: boolean): Promise<string> {
     text += piece
   }
   const style = { isTerminal, isBold: false, columns: 80 }
-  const context = { print, style, environment: {}, input: process.stdin, screen: { write() {} } }
-  await showAccounts([account], 'user', context)
+  const [screen, opened] = [{ write() {} }, new AsyncDisposableStack()]
+  await showAccounts([account], 'user', {
+    print,
+    style,
+    environment: {},
+    input: process.stdin,
+    screen,
+    opened,
+  })
   return text
 }
 

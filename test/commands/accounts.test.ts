@@ -4,24 +4,19 @@ import assert from 'node:assert/strict'
 import { access, chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { addAccount, findAccount, noAccounts } from '../../src/auth/accounts.ts'
+import { findAccount } from '../../src/auth/accounts.ts'
 import { accountsDocument } from '../../src/auth/accounts-file.ts'
-import { hashPassword, verifyPassword } from '../../src/auth/password.ts'
-import { digestSecret } from '../../src/auth/secret.ts'
+import { verifyPassword } from '../../src/auth/password.ts'
 import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
 import { runCommand } from '../support/command.ts'
 import { start, usedFolder } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { typing } from './remote/client-home.ts'
 
-const passwordHash = await hashPassword('secret')
-
-/** A folder with the user `admin` and the client `script`, never yet used by a server. */
-async function makeFolder(t: TestContext) {
-  const folder = await temporaryFolder(t)
-  const withUser = addAccount(noAccounts, 'user', 'admin', passwordHash)
-  await accountsDocument(dataPaths(folder)).write(
-    addAccount(withUser, 'client', 'script', digestSecret('generated')),
-  )
+/** A folder with the user `admin` and the client `script`, with a server that runs on it or not. */
+async function openFolder(t: TestContext, isServed = false) {
+  const folder = await usedFolder(t)
+  if (isServed) await start(t, { folder, environment: {} })
   const run = (words: string, input = '') => runCommand([...words.split(' '), '--data', folder], { input })
   return { folder, run, accountsText: () => readFile(join(folder, dataFiles.accounts), 'utf8') }
 }
@@ -31,14 +26,14 @@ const secretIn = (stdout: string) =>
 
 describe('user and client', () => {
   it('list the names, one per line, and no secret', async (t) => {
-    const { run } = await makeFolder(t)
+    const { run } = await openFolder(t)
     assert.equal((await run('client add a/b')).code, 0)
-    assert.equal((await run('client list')).stdout, 'script\na/b\n')
-    assert.equal((await run('user list')).stdout, 'admin\n')
+    assert.equal((await run('client list')).stdout, 'a/b\nscript\n')
+    assert.equal((await run('user list')).stdout, 'admin\tadmin\n')
   })
 
   it('never show a secret twice, and store none in the clear', async (t) => {
-    const { run, accountsText } = await makeFolder(t)
+    const { run, accountsText } = await openFolder(t)
     const secret = secretIn((await run('client add ci')).stdout)
     await run('user add eve', 'typed secret')
     assert.doesNotMatch((await run('client list')).stdout, new RegExp(secret))
@@ -46,7 +41,7 @@ describe('user and client', () => {
   })
 
   it('give a removed and re-added account a new generation', async (t) => {
-    const { run, accountsText } = await makeFolder(t)
+    const { run, accountsText } = await openFolder(t)
     const generations = async () =>
       [...(await accountsText()).matchAll(/"generation": (\d+)/g)].map(([, g]) => Number(g))
     assert.deepEqual(await generations(), [1, 2])
@@ -58,24 +53,24 @@ describe('user and client', () => {
   it('lose no change when run concurrently', async (t) => {
     // No command gives up, however busy the machine is.
     t.mock.method(performance, 'now', () => 0)
-    const { run } = await makeFolder(t)
+    const { run } = await openFolder(t)
     const names = ['a', 'b', 'c', 'd', 'e']
-    for (const { code } of await Promise.all(names.map((name) => run(`client add ${name}`))))
-      assert.equal(code, 0)
-    assert.deepEqual((await run('client list')).stdout.trim().split('\n').sort(), [...names, 'script'])
+    for (const { code, stderr } of await Promise.all(names.map((name) => run(`client add ${name}`))))
+      assert.equal(code, 0, stderr)
+    assert.deepEqual((await run('client list')).stdout.trim().split('\n'), [...names, 'script'])
   })
 
   const unshown: Record<string, RegExp> = {
     'user list': /^connbook: Cannot show the users \((ENOSPC|EPIPE)\)\n$/,
-    'user remove admin': /^connbook: Cannot show what was done \((ENOSPC|EPIPE)\)\n$/,
-    'client add ci': /^connbook: Cannot show what was done \(.+\): the secret is lost; rotate it again\n$/,
+    'client add ci':
+      /^Added client .*\nconnbook: Cannot show what was done \(.+\): the secret is lost; rotate it again\n$/,
     'client rotate script':
-      /^connbook: Cannot show what was done \(.+\): the secret is lost; rotate it again\n$/,
+      /^Changed the secret .*\nconnbook: Cannot show what was done \(.+\): the secret is lost; rotate it again\n$/,
   }
   for (const [words, message] of Object.entries(unshown)) {
     it(`${words}: exits with 1 when standard output cannot be written`, async (t) => {
       for (const outputError of ['ENOSPC', 'EPIPE'] as const) {
-        const { folder } = await makeFolder(t)
+        const { folder } = await openFolder(t)
         const { code, stderr } = await runCommand([...words.split(' '), '--data', folder], { outputError })
         assert.equal(code, 1)
         assert.match(stderr, message)
@@ -84,14 +79,14 @@ describe('user and client', () => {
   }
 
   const refusals: Record<string, readonly [code: number, message: RegExp]> = {
-    'user add admin': [4, /^connbook: Cannot add user "admin" in "\/.+": there is one already$/],
+    'user add admin': [4, /^connbook: Cannot add the user "admin": there is one already$/],
     'client add script': [4, /there is one already$/],
-    'user passwd nobody': [3, /^connbook: There is no user "nobody" in "\/.+"$/],
+    'user passwd nobody': [3, /^connbook: There is no user "nobody"$/],
     'user remove nobody': [3, /^connbook: There is no user "nobody"/],
     'user remove script': [3, /There is no user "script"/],
     'client rotate admin': [3, /There is no client "admin"/],
     'client remove nobody': [3, /There is no client "nobody"/],
-    'client add a:b': [2, /^connbook: Cannot name a client "a:b": /],
+    'client add a:b': [2, /^connbook: The account is not valid\n {2}ID must not hold a ":", which/],
     user: [2, /^connbook: Unknown command "user"; it takes add, passwd, set, remove, list$/],
     client: [2, /^connbook: Unknown command "client"; it takes add, rotate, set, remove, list$/],
     'user rotate admin': [2, /Unknown command "user rotate"/],
@@ -101,7 +96,7 @@ describe('user and client', () => {
     'user list admin': [2, /^connbook: Write it as: connbook user list$/],
     'user add eve --password=x': [2, /^connbook: Unknown flag "--password"/],
     'user list --port=1': [2, /^connbook: Unknown flag "--port"/],
-    'user set nobody --read-only': [3, /^connbook: There is no user "nobody" in "\/.+"$/],
+    'user set nobody --read-only': [3, /^connbook: There is no user "nobody"$/],
     'client set admin --read-write': [3, /There is no client "admin"/],
     'user set admin': [
       2,
@@ -138,42 +133,59 @@ describe('user and client', () => {
   }
   for (const [words, [expected, message]] of Object.entries(refusals)) {
     it(`${words}: exits with ${expected}, and changes nothing`, async (t) => {
-      const { run, accountsText } = await makeFolder(t)
+      const { run, accountsText } = await openFolder(t)
       const before = await accountsText()
       const { code, stdout, stderr } = await run(words, 'a-secret\n')
       assert.deepEqual([code, stdout], [expected, ''])
       assert.match(stderr.trimEnd(), message)
-      assert.equal(stderr.split('\n').length, 2)
       assert.equal(await accountsText(), before)
     })
   }
 
-  it('take an account that is there, or is not, for done when told so', async (t) => {
-    const { folder, run, accountsText } = await makeFolder(t)
-    const before = await accountsText()
-    const rows: Record<string, string> = {
-      'user add admin --if-missing': `There is user "admin" in ${folder} already; nothing has changed\n`,
-      'client add script --if-missing --read-only': `There is client "script" in ${folder} already; nothing has changed\n`,
-      'user remove nobody --if-present': `There is no user "nobody" in ${folder}; nothing has changed\n`,
-      'client remove nobody --if-present': `There is no client "nobody" in ${folder}; nothing has changed\n`,
+  for (const isServed of [true, false])
+    it(`take an account that is there, or is not, for done when told so, ${isServed ? 'beside a server' : 'without a server'}`, async (t) => {
+      const { folder, run, accountsText } = await openFolder(t, isServed)
+      const before = await accountsText()
+      const rows: Record<string, string> = {
+        'user add admin --if-missing': `There is user "admin" in ${folder} already; nothing has changed\n`,
+        'client add script --if-missing --read-only': `There is client "script" in ${folder} already; nothing has changed\n`,
+        'user remove nobody --if-present': `There is no user "nobody" in ${folder}; nothing has changed\n`,
+        'client remove nobody --if-present': `There is no client "nobody" in ${folder}; nothing has changed\n`,
+      }
+      for (const [words, stderr] of Object.entries(rows))
+        assert.deepEqual(await run(words, 'a secret'), { code: 0, stdout: '', stderr })
+      assert.equal(await accountsText(), before)
+      assert.equal(
+        (await run('user add eve --if-missing', 'a secret')).stderr,
+        `Added user "eve" in ${folder}\n`,
+      )
+      assert.equal((await run('user remove eve --if-present')).stderr, `Removed user "eve" in ${folder}\n`)
+    })
+
+  it('ask nobody for a password that would be of no use', async (t) => {
+    for (const [words, code] of [
+      ['user add admin', 4],
+      ['user add admin --if-missing', 0],
+      ['client add script --secret-stdin', 4],
+      ['user passwd nobody', 3],
+    ] as const) {
+      const { folder, accountsText } = await openFolder(t)
+      const before = await accountsText()
+      const asked = typing('', () => assert.fail('it was asked for'))
+      const done = await runCommand([...words.split(' '), '--data', folder], asked)
+      assert.equal(done.code, code, done.stderr)
+      assert.doesNotMatch(done.stderr, /Password|Secret of/)
+      assert.equal(await accountsText(), before)
     }
-    for (const [words, stdout] of Object.entries(rows))
-      assert.deepEqual(await run(words, 'a secret'), { code: 0, stdout, stderr: '' })
-    assert.equal(await accountsText(), before)
-    assert.equal(
-      (await run('user add eve --if-missing', 'a secret')).stdout,
-      `Added user "eve" in ${folder}\n`,
-    )
-    assert.equal((await run('user remove eve --if-present')).stdout, `Removed user "eve" from ${folder}\n`)
   })
 
   it('take a chosen secret for a client, and never show it', async (t) => {
-    const { folder, run, accountsText } = await makeFolder(t)
+    const { folder, run, accountsText } = await openFolder(t)
     const chosen = 'chosen-secret-of-ci'
     assert.deepEqual(await run('client add ci --secret-stdin', `${chosen}\n`), {
       code: 0,
-      stdout: `Added client "ci" in ${folder}\nclient_id: ci\n`,
-      stderr: '',
+      stdout: 'client_id: ci\n',
+      stderr: `Added client "ci" in ${folder}\n`,
     })
     const isChosen = async (secret: string) => {
       const accounts = (await accountsDocument(dataPaths(folder)).read()) ?? assert.fail('no accounts')
@@ -226,7 +238,7 @@ describe('user and client', () => {
   })
 
   it('refuse a damaged file, and one that others can read', async (t) => {
-    const { folder, run, accountsText } = await makeFolder(t)
+    const { folder, run, accountsText } = await openFolder(t)
     const path = join(folder, dataFiles.accounts)
     await chmod(path, 0o640)
     assert.match((await run('client list')).stderr, /mode 0640\); run: chmod 600/)
@@ -244,19 +256,20 @@ describe('user and client', () => {
 async function remove(t: TestContext, ...before: readonly string[][]) {
   const folder = await usedFolder(t)
   const run = (words: readonly string[]) => runCommand([...words, '--data', folder], { input: 'a secret' })
-  // The only admin goes.
-  for (const words of before)
-    assert.match((await run(words)).stderr, /^(?:connbook: Warning: no account is an admin .*)?\n?$/)
+  for (const words of before) assert.equal((await run(words)).code, 0)
   return { folder, ...(await run(['client', 'remove', 'script'])) }
 }
 
 describe('removing an account', () => {
   it('warns when it was the last', async (t) => {
     const { folder, code, stdout, stderr } = await remove(t, ['user', 'remove', 'admin'])
-    assert.deepEqual([code, stdout], [0, `Removed client "script" from ${folder}\n`])
-    assert.equal(
+    assert.deepEqual([code, stdout], [0, ''])
+    assert.ok(stderr.includes(`Removed client "script" in ${folder}\n`), stderr)
+    assert.ok(
+      stderr.endsWith(
+        `connbook: Warning: there is no user and no client any more, so nobody can log in; run: connbook user add NAME --data '${folder}'\n`,
+      ),
       stderr,
-      `connbook: Warning: there is no user and no client any more, so nobody can log in; run: connbook user add NAME --data '${folder}'\n`,
     )
   })
 
@@ -271,8 +284,8 @@ describe('removing an account', () => {
   })
 
   it('does not warn while another can change records', async (t) => {
-    const { code, stderr } = await remove(t)
-    assert.deepEqual([code, stderr], [0, ''])
+    const { folder, code, stderr } = await remove(t)
+    assert.deepEqual([code, stderr], [0, `Removed client "script" in ${folder}\n`])
   })
 })
 

@@ -131,9 +131,9 @@ describe('connbook check', () => {
     assert.match(said(stdout)['accounts.json'] ?? '', /^not yet there: a first start did not come to its end/)
   })
 
-  it('finds no data when only the locks are left', async (t) => {
+  it('finds no data when only the locks are left, that of older folders too', async (t) => {
     const folder = await temporaryFolder(t)
-    for (const name of [dataFiles.lock, dataFiles.accountsLock]) await writeFile(join(folder, name), '')
+    for (const name of [dataFiles.lock, '.accounts-lock']) await writeFile(join(folder, name), '')
     const { code, stderr } = await check(folder)
     assert.equal(code, 1)
     assert.match(stderr, /Cannot find anything of connbook/)

@@ -53,18 +53,19 @@ describe('a command that names no place', () => {
     const { place, run } = await openDirectory(t)
     for (const words of [...accountCommands, ...folderCommands]) {
       const { code, stdout, stderr } = await run(words)
-      assert.deepEqual([code, stdout], [1, ''], words.join(' '))
-      assert.match(
-        stderr,
-        /^connbook: Cannot find anything of connbook in ".\/data", and no other place is named; /,
-      )
-      assert.match(stderr, /; name a data folder with --data FOLDER/)
-      assert.equal(stderr.includes('a server with --server URL'), accountCommands.includes(words))
+      const needsFolder = folderCommands.includes(words)
+      assert.deepEqual([code, stdout], [needsFolder ? 2 : 6, ''], words.join(' '))
+      if (needsFolder) assert.match(stderr, /at http:\/\/localhost:8080: .+ name that with --data FOLDER\n$/)
+      else
+        assert.match(
+          stderr,
+          /^connbook: Cannot connect to http:\/\/localhost:8080 \(\w+\); there is nothing of connbook in "\.\/data" either; name a server .+ --data FOLDER\n$/,
+        )
     }
     assert.deepEqual(await readdir(place), [])
   })
 
-  it('names the servers that may be meant, and no password', async (t) => {
+  it('means the server of the login, and then that of the variable', async (t) => {
     const { place, run } = await openDirectory(t)
     const server = await startExecutable(t, ['--data', await usedFolder(t)])
     const login = await runExecutable(['login', server.url, '--user', admin.username], {
@@ -72,13 +73,19 @@ describe('a command that names no place', () => {
       environment: { XDG_STATE_HOME: place },
     })
     assert.equal(login.code, 0, login.stderr)
+    const environment = { XDG_STATE_HOME: place }
+    assert.equal(
+      (await run(['client', 'add', 'ci'], environment)).stderr,
+      `Added client "ci" at ${server.url}\n`,
+    )
+    const backup = await run(['backup', 'backup.json'], environment)
+    assert.deepEqual([backup.code, backup.stderr.includes(` at ${server.url}: `)], [2, true])
     const refused = await run(['client', 'add', 'ci'], {
-      XDG_STATE_HOME: place,
+      ...environment,
       CONNBOOK_SERVER: 'https://ann:hunter2@book.example.net',
     })
-    assert.equal(refused.code, 1)
-    assert.ok(refused.stderr.includes(`; you are logged in at ${server.url}`), refused.stderr)
-    assert.match(refused.stderr, /; CONNBOOK_SERVER is https:\/\/ann:…@book\.example\.net;/)
+    assert.equal(refused.code, 2)
+    assert.doesNotMatch(refused.stderr, /hunter2/)
     assert.deepEqual(await readdir(place), ['connbook'])
   })
 

@@ -6,7 +6,7 @@ import { after, describe, it } from 'node:test'
 import { runCommand } from '../support/command.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { makeUsedFolder } from './kept-state.ts'
-import { photograph } from './photograph.ts'
+import { photographBook } from './photograph.ts'
 
 const { folder } = await makeUsedFolder({ after })
 
@@ -19,7 +19,7 @@ describe('the file of export --output', () => {
     const place = await temporaryFolder(t)
     await symlink(join(folder, 'accounts.json'), join(place, 'link'))
     await symlink(folder, join(place, 'data'))
-    const before = await photograph(folder)
+    const before = await photographBook(folder)
     for (const output of [
       join(folder, 'accounts.json'),
       join(folder, 'new.json'),
@@ -33,7 +33,7 @@ describe('the file of export --output', () => {
         /^connbook: Cannot write the export to "[^"]+": it is in the data folder itself; name another file\n$/,
       )
     }
-    assert.deepEqual(await photograph(folder), before)
+    assert.deepEqual(await photographBook(folder), before)
     assert.deepEqual((await readdir(place)).sort(), ['data', 'link'])
   })
 

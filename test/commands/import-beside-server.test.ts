@@ -12,6 +12,7 @@ import { IMPORT_BYTES_MAX, IMPORT_NAMES_LISTED_MAX } from '../../src/limits.ts'
 import { systemAccount } from '../../src/system-account.ts'
 import { runCommand } from '../support/command.ts'
 import { createClient, namesIn } from '../support/http-client.ts'
+import { hurryClock } from '../support/hurried-clock.ts'
 import { start, usedFolder } from '../support/service.ts'
 import { skipPauses } from '../support/skipped-pauses.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -171,14 +172,13 @@ describe('connbook import beside a running server', () => {
       '{"detail":"Cannot import the records","errors":[{"line":2,"field":"a\\u001b","detail":"is new"},{}]}',
       'Cannot import the records\n  line 2: a\\u001b is new',
     ],
-    'an answer of another program': [404, '<html>', 'SOCKET answers 404, and nothing that a connbook says'],
+    'an answer of another program': [404, '<html>', 'FOLDER answers 404, and nothing that a connbook says'],
   }
   for (const [what, [status, body, message]] of Object.entries(answers)) {
     it(`reports ${what}`, async (t) => {
       const folder = await inUseBy(t, (_, response) => void response.writeHead(status).end(body))
       const { code, stdout, stderr } = await runImport(folder, ['-', '--format', 'csv'], csv)
-      const place = `unix:${ownerSocketPath(folder)}`
-      assert.deepEqual([code, stdout, stderr], [1, '', `connbook: ${message.replace('SOCKET', place)}\n`])
+      assert.deepEqual([code, stdout, stderr], [1, '', `connbook: ${message.replace('FOLDER', folder)}\n`])
     })
   }
 
@@ -201,11 +201,12 @@ describe('connbook import beside a running server', () => {
     await once(stale, 'listening')
     await rename(`${path}-2`, path)
     await new Promise((resolve) => stale.close(resolve))
+    hurryClock(t)
     const { code, stderr } = await runImport(folder, ['-', '--format', 'csv'], csv)
     assert.equal(code, 75)
     assert.match(
       stderr,
-      /another process has it .*\nCannot connect to unix:.*\.control \(ECONNREFUSED\)\nIf a server has/,
+      /another process has it .*\nCannot connect to unix:.*\.control \(ECONNREFUSED\)\nif a server has/,
     )
   })
 
@@ -214,6 +215,7 @@ describe('connbook import beside a running server', () => {
     const path = ownerSocketPath(folder)
     await rename(path, join(folder, 'elsewhere'))
     await symlink('elsewhere', path)
+    hurryClock(t)
     const { code, stderr } = await runImport(folder, ['-', '--format', 'csv'], csv)
     assert.deepEqual([code, /\n\.control is not used: it is not a socket\n/.test(stderr)], [75, true])
     await rm(path)

@@ -9,7 +9,7 @@ import { createClient } from '../support/http-client.ts'
 import { client, firstStartEnvironment, start } from '../support/service.ts'
 import { draft } from '../support/store.ts'
 import { copyOf, makeUsedFolder, stateIn } from './kept-state.ts'
-import { photograph } from './photograph.ts'
+import { photograph, photographBook } from './photograph.ts'
 
 const used = await makeUsedFolder({ after })
 const HEADER = 'name,hostname,port,username\n'
@@ -260,18 +260,18 @@ describe('connbook import', () => {
       `name,hostname,port,username,labels\nfull,h,1,u,${labels}\n`,
     )
     assert.equal((await runImport(folder, [file])).code, 0)
-    const before = await photograph(folder)
+    const before = await photographBook(folder)
     const config = join(file, '..', 'ssh_config')
-    await writeFile(config, 'Host other full\n  User u\n  ProxyJump a\n')
+    await writeFile(config, '# All\nHost other full\n  User u\n  ProxyJump a\n')
     for (const more of [[], ['--dry-run']]) {
       const { code, stdout, stderr } = await runImport(folder, [config, ...more])
       assert.deepEqual([code, stdout], [1, ''])
       assert.equal(
         stderr,
-        'connbook: Cannot import the records; nothing has changed\n  "full": labels must be at most 32; these are 33\n',
+        'connbook: Cannot import the records; nothing has changed\n  line 2, "full": labels must be at most 32; these are 33\n',
       )
     }
-    assert.deepEqual(await photograph(folder), before)
+    assert.deepEqual(await photographBook(folder), before)
   })
 
   it('names every faulty row with its line and name, and changes nothing', async (t) => {
@@ -388,6 +388,7 @@ describe('connbook import', () => {
     await mkdir(`${file}.json`)
     const directory = await runImport(folder, [`${file}.json`])
     assert.match(directory.stderr, /: it is a folder; name a file\n$/)
+    await writeFile(file, csv)
     const absent = await runImport(`${folder}-absent/data`, [file])
     assert.deepEqual([absent.code, /Cannot find anything of connbook/.test(absent.stderr)], [1, true])
   })

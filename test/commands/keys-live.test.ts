@@ -1,29 +1,23 @@
 import '../support/node-version.ts'
 import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
-import { readFile, writeFile } from 'node:fs/promises'
 import { describe, it, type TestContext } from 'node:test'
 import { secondsOf } from '../../src/auth/key-rotation.ts'
-import { keysDocument, readKeys, toSigningKey } from '../../src/auth/keys.ts'
+import { readKeys, toSigningKey } from '../../src/auth/keys.ts'
 import { signToken } from '../../src/auth/signed-token.ts'
-import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
-import { CREDENTIALS_POLL_MS } from '../../src/files/shared-document.ts'
+import { dataPaths } from '../../src/files/data-folder.ts'
 import { runCommand } from '../support/command.ts'
 import { holdClock } from '../support/held-clock.ts'
 import { client, start, usedFolder } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { assertRevokeEndsCredentials, assertRotateKeepsCredentials } from './key-changes.ts'
-import { areGood, holdPolls, isGood, newCredentials } from './live-credentials.ts'
-
-it('a running server checks the keys at least once a second', () => assert.ok(CREDENTIALS_POLL_MS < 1000))
+import { isGood } from './live-credentials.ts'
 
 /** A server, and commands on its folder while it runs or is stopped. */
 async function startServer(t: TestContext, isRunning: boolean) {
-  const takenUp = holdPolls(t)
   const folder = await usedFolder(t)
   const startAnew = () => start(t, { folder })
   let server = await startAnew()
-  const changes = () => server.log.events.filter((event) => event === 'keys_reloaded').length
   const restart = async () => {
     await server.stop()
     server = await startAnew()
@@ -32,12 +26,10 @@ async function startServer(t: TestContext, isRunning: boolean) {
     folder,
     url: () => server.url,
     async run(verb: string) {
-      const before = changes()
       if (!isRunning) await server.stop()
       const { code, stdout, stderr } = await runCommand(['keys', verb, '--data', folder])
       assert.deepEqual([code, stderr], [0, ''])
-      if (isRunning) await takenUp('the change', () => changes() > before)
-      else await restart()
+      if (!isRunning) await restart()
       return stdout
     },
     restart,
@@ -55,25 +47,7 @@ for (const isRunning of [true, false]) {
 }
 
 describe('the keys of a running server', () => {
-  it('stay in force while the file is damaged, missing or without a key, until it is repaired', async (t) => {
-    const takenUp = holdPolls(t)
-    const { url, folder, log } = await start(t)
-    const credentials = await newCredentials(url)
-    const path = folder.file(dataFiles.keys)
-    const good = await readFile(path, 'utf8')
-    await writeFile(path, good.slice(0, -20))
-    await takenUp('it is told', () => log.events.includes('keys_reload_failed'))
-    assert.deepEqual(await areGood(url, credentials), [true, true])
-    await keysDocument(folder).write([])
-    await takenUp('it is told', () => log.lines.some((line) => line.includes('it holds no key')))
-    assert.deepEqual(await areGood(url, credentials), [true, true])
-    assert.equal((await runCommand(['keys', 'revoke-all', '--data', folder.path])).code, 0)
-    await takenUp('the change', () => log.events.includes('keys_reloaded'))
-    assert.deepEqual(await areGood(url, credentials), [false, false])
-  })
-
   it('that are superseded expire on time, whatever expiry a token claims', async (t) => {
-    const takenUp = holdPolls(t)
     const folder = await temporaryFolder(t)
     const clock = holdClock(Date.now())
     const service = await start(t, { folder, clock })
@@ -85,7 +59,6 @@ describe('the keys of a running server', () => {
     assert.equal(await isGood(service.url, forged), true)
     const { code } = await runCommand(['keys', 'rotate', '--data', folder])
     assert.equal(code, 0)
-    await takenUp('the change', () => service.log.events.includes('keys_reloaded'))
     const [, old] = await readKeys(dataPaths(folder), true)
     clock.advance((old?.until ?? 0) * 1000 - clock.wall - 1)
     assert.equal(await isGood(service.url, forged), true)
@@ -98,8 +71,7 @@ describe('the keys of a running server', () => {
     assert.equal(await isGood(again.url, { Authorization: await again.bearer() }), true)
   })
 
-  it('verify for as long as any session may live, also one issued under a longer --session-ttl', async (t) => {
-    const takenUp = holdPolls(t)
+  it('verify for as long as any session may live, also one issued under a longer --session-ttl', {}, async (t) => {
     const folder = await temporaryFolder(t)
     const clock = holdClock(Date.now())
     const first = await start(t, { folder, clock, flags: ['--session-ttl', '30d'] })
@@ -107,7 +79,6 @@ describe('the keys of a running server', () => {
     await first.stop()
     const second = await start(t, { folder, clock, flags: ['--session-ttl', '1h'] })
     assert.equal((await runCommand(['keys', 'rotate', '--data', folder])).code, 0)
-    await takenUp('the change', () => second.log.events.includes('keys_reloaded'))
     clock.advance(29 * 86_400_000)
     assert.equal(await isGood(second.url, session), true)
   })

@@ -1,9 +1,5 @@
 import assert from 'node:assert/strict'
-import type { TestContext } from 'node:test'
-import { CREDENTIALS_POLL_MS } from '../../src/files/shared-document.ts'
 import { getToken, logIn } from '../support/api.ts'
-import { eventually } from '../support/eventually.ts'
-import { holdTimers } from '../support/held-timers.ts'
 import { createClient, type Headers } from '../support/http-client.ts'
 import { admin, client } from '../support/service.ts'
 
@@ -22,19 +18,4 @@ export function areGood(url: string, all: readonly Headers[]): Promise<boolean[]
 /** A session of `admin` and a token of `client`. */
 export async function newCredentials(url: string) {
   return [await logIn(url, admin), await getToken(url, client)] as const
-}
-
-/**
- * Has the servers of a test look for changed accounts and keys when the test waits, and not before. Call it before they
- * start.
- *
- * @returns Waits until a change is taken up.
- */
-export function holdPolls(t: TestContext): typeof eventually {
-  const pass = holdTimers(t, ['setInterval'])
-  return (what, holds) =>
-    eventually(what, () => {
-      pass(CREDENTIALS_POLL_MS)
-      return holds()
-    })
 }

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { addAccount, findAccount, noAccounts } from '../../src/auth/accounts.ts'
+import { findAccount } from '../../src/auth/accounts.ts'
 import { accountsDocument } from '../../src/auth/accounts-file.ts'
 import { verifyPassword } from '../../src/auth/password.ts'
 import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
-import { type Lifetime, temporaryFolder } from '../support/temporary-folder.ts'
+import { usedFolder } from '../support/service.ts'
+import type { Lifetime } from '../support/temporary-folder.ts'
 
 /** A folder for `user add eve`; `opens` says whether a password is the one of `eve`. */
 export async function makePasswordFolder(t: Lifetime) {
-  const folder = await temporaryFolder(t)
+  const folder = await usedFolder(t)
   const document = accountsDocument(dataPaths(folder))
-  await document.write(addAccount(noAccounts, 'client', 'script', 'sha256:'))
   return {
     folder,
     accountsText: () => readFile(join(folder, dataFiles.accounts), 'utf8'),

@@ -30,6 +30,15 @@ export async function photographState(folder: string): Promise<Photograph> {
   )
 }
 
+/** As `photograph`, without what each command writes that opens a book: it locks the folder, and notes that time has passed. */
+export async function photographBook(folder: string): Promise<Photograph> {
+  const shots = Object.entries(await photograph(folder))
+  const others = shots.filter(([path]) => !/^(?:\..*lock|revocations\.jsonl)$/.test(path))
+  return Object.fromEntries(
+    others.map(([path, shot]) => [path, path === '.' ? { ...shot, mtimeMs: 0 } : shot]),
+  )
+}
+
 /** Content of the plain files in a folder, by name, without the locks, the audit trail and the time of the last backup. */
 export async function contentsIn(folder: string): Promise<Record<string, string>> {
   const shots = Object.entries(await photograph(folder))

@@ -29,6 +29,7 @@ async function run(words: readonly string[], environment: () => NodeJS.ProcessEn
     },
     style: plainStyle,
     screen: { write: (text) => (told.stderr += text) },
+    opened: new AsyncDisposableStack(),
   }
   told.code = await runProgram(words, context)
   return told

@@ -67,16 +67,30 @@ describe('opening a data folder', () => {
     await openUntilEnd(t, path)
   })
 
-  it('sweeps the leftovers of its own writers, and not what commands may be writing', async (t) => {
+  it('sweeps what killed writers of its files left, and nothing else', async (t) => {
     const path = await temporaryFolder(t)
-    const left = ['journal.jsonl', 'journal.old.jsonl', 'revocations.jsonl', 'snapshot.json']
-    const kept = ['accounts.json', 'initial-credentials.json', 'keys.json', 'other.json']
-    for (const name of [...left, ...kept]) await writeFile(join(path, `.${name}.0123456789ab.tmp`), '')
+    const temporary = (name: string) => join(path, `.${name}.0123456789ab.tmp`)
+    const left = [
+      ...['accounts.json', 'initial-credentials.json', 'journal.jsonl', 'journal.old.jsonl', 'keys.json'],
+      ...['revocations.jsonl', 'snapshot.json'],
+    ]
+    for (const name of [...left, 'other.json']) await writeFile(temporary(name), '')
     await openUntilEnd(t, path)
+    const entries = await readdir(path)
     assert.deepEqual(
-      (await readdir(path)).filter((name) => name.endsWith('.tmp')).sort(),
-      kept.map((name) => `.${name}.0123456789ab.tmp`),
+      entries.filter((name) => name.endsWith('.tmp')).map((name) => join(path, name)),
+      [temporary('other.json')],
     )
+  })
+
+  it('removes the second lock file of an older connbook, unless it is no plain file', async (t) => {
+    const path = await temporaryFolder(t)
+    const old = join(path, '.accounts-lock')
+    await writeFile(old, 'left', { mode: 0o600 })
+    ;(await openDataFolder(path)).release()
+    assert.deepEqual(await readdir(path), ['.lock'])
+    await mkdir(old)
+    await assert.rejects(openDataFolder(path), refusal(old, 'it is not a plain file'))
   })
 
   it('releases the lock when the sweep fails', async (t) => {

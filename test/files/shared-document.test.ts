@@ -1,181 +1,133 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
-import { rename, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { DamagedFileError } from '../../src/errors.ts'
-import { CREDENTIALS_POLL_MS, DocumentFollower } from '../../src/files/shared-document.ts'
-import { createFailingFiles, holdUp, systemError } from '../support/failing-files.ts'
-import { createMemoryLog } from '../support/memory-log.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
+import { OwnedDocument } from '../../src/files/shared-document.ts'
 
-/** Follows a file with the clock stopped; the test provides the content. */
-async function follow(t: TestContext, known: readonly string[] = ['a']) {
-  t.mock.timers.enable({ apis: ['setInterval'] })
-  const folder = await temporaryFolder(t)
-  const path = join(folder, 'things.json')
-  await writeFile(path, '')
-  const files = createFailingFiles()
-  const log = createMemoryLog()
-  let found: () => readonly string[] | undefined = () => known
-  let size = 0
-  let reads = 0
-  const takenUp: unknown[] = []
-  const document = {
+type Words = readonly string[]
+
+const adding = (word: string) => (found: Words) => [...found, word]
+
+/** A document that is stored with `a`. */
+function setUp() {
+  let stored: Words = ['a']
+  const calls: string[] = []
+  const storage = {
     async read() {
-      reads += 1
-      return found()
+      calls.push('read')
+      return stored
+    },
+    async write(content: Words) {
+      calls.push(`write ${content}`)
+      await nextTurn()
+      stored = content
     },
   }
-  const takeUp = (content: unknown) => takenUp.push(content)
-  const follower = new DocumentFollower({
-    path,
-    document,
-    content: known,
-    name: 'keys',
-    takeUp,
-    log,
-    files,
-  })
-  t.after(() => follower.close())
-  const looks = () => files.calls.filter((call) => call === `stat ${path}`).length
-  const tick = () => t.mock.timers.tick(CREDENTIALS_POLL_MS)
-  return {
-    folder,
-    files,
-    log,
-    reads: () => reads,
-    takenUp,
-    close: () => follower.close(),
-    lookNow: () => follower.look(),
-    tick,
-    /** Replaces the content at once: a look that is under way must not see half of it. */
-    async change(content: typeof found) {
-      size += 1
-      await writeFile(`${path}.new`, 'x'.repeat(size))
-      found = content
-      await rename(`${path}.new`, path)
-    },
-    /** Lets time pass until a look has begun and ended; only then can the next begin. */
-    async look() {
-      for (const before = looks(); looks() < before + 2; await nextTurn()) tick()
-    },
-  }
+  return { storage, calls, stored: () => stored, document: new OwnedDocument<Words>(storage) }
 }
 
-const damage = () => {
-  throw new DamagedFileError('things.json', 0, 'the checksum differs', 'do this')
-}
-
-describe('a followed document', () => {
-  it('is applied once after a change, also after a change before the first look', async (t) => {
-    const { look, change, takenUp } = await follow(t)
-    await change(() => ['a', 'b'])
-    await look()
-    await look()
-    assert.deepEqual(takenUp, [['a', 'b']])
-    await change(() => ['a'])
-    await look()
-    assert.deepEqual(takenUp, [['a', 'b'], ['a']])
+describe('a document that this process owns', () => {
+  it('is read once, when it is first needed', async () => {
+    const { calls, document, storage } = setUp()
+    assert.deepEqual(calls, [])
+    assert.deepEqual(await document.read(), ['a'])
+    await document.edit(adding('b'))
+    assert.deepEqual(await document.read(), ['a', 'b'])
+    assert.deepEqual(calls, ['read', 'write a,b'])
+    assert.deepEqual(await new OwnedDocument<Words>(storage, ['known']).read(), ['known'])
   })
 
-  it('is read again only when the file was replaced', async (t) => {
-    const { look, change, reads } = await follow(t)
-    for (let i = 0; i < 3; i += 1) await look()
-    assert.equal(reads(), 1)
-    await change(() => ['a'])
-    for (let i = 0; i < 3; i += 1) await look()
-    assert.equal(reads(), 2)
+  it('keeps both of two edits at once, and writes one after the other', async () => {
+    const { calls, document, stored } = setUp()
+    const edits = ['b', 'c', 'd'].map((word) => document.edit(adding(word)))
+    const [first, , last] = await Promise.all(edits)
+    assert.deepEqual(first, { before: ['a'], after: ['a', 'b'] })
+    assert.deepEqual(last?.after, ['a', 'b', 'c', 'd'])
+    assert.deepEqual(stored(), ['a', 'b', 'c', 'd'])
+    assert.deepEqual(calls, ['read', 'write a,b', 'write a,b,c', 'write a,b,c,d'])
   })
 
-  it('is not applied when a new file has the same content', async (t) => {
-    const { look, change, takenUp, log } = await follow(t)
-    await change(() => ['a'])
-    await look()
-    assert.deepEqual([takenUp, log.events], [[], []])
-  })
-
-  it('is applied only after its name is durable', async (t) => {
-    const { look, tick, change, takenUp, log, files, folder } = await follow(t)
-    await change(() => ['b'])
-    const sync = holdUp(files, 'sync', folder)
-    tick()
-    await sync.begun
-    assert.deepEqual(takenUp, [])
-    sync.fail(systemError('EIO'))
-    await look()
-    assert.deepEqual([takenUp, log.events], [[['b']], ['keys_reload_failed']])
-  })
-
-  it('is not applied when the following ends meanwhile', async (t) => {
-    const { change, takenUp, files, folder, close, tick } = await follow(t)
-    const sync = holdUp(files, 'sync', folder)
-    await change(() => ['b'])
-    tick()
-    await sync.begun
-    close()
-    sync.release()
-    // Enough time for a look that ignores the end to apply the document.
-    for (let turn = 0; turn < 5_000; turn++) await nextTurn()
-    assert.deepEqual(takenUp, [])
-  })
-
-  it('that is damaged is reported and read once, and applied when it is repaired', async (t) => {
-    const { look, change, takenUp, reads, log } = await follow(t)
-    await change(damage)
-    for (let i = 0; i < 3; i += 1) await look()
-    assert.deepEqual([takenUp, log.events], [[], ['keys_reload_failed']])
-    assert.match(log.lines[0] ?? '', /the checksum differs.*"in_force":"the keys from before"/)
-    assert.equal(reads(), 1)
-    await change(() => ['b'])
-    await look()
-    assert.deepEqual([takenUp, reads()], [[['b']], 2])
-  })
-
-  it('that is missing is reported, and nothing is applied', async (t) => {
-    const { look, change, takenUp, log } = await follow(t)
-    await change(() => undefined)
-    await look()
-    await look()
-    assert.deepEqual([takenUp, log.events], [[], ['keys_missing']])
-  })
-
-  it('that cannot be read is retried, though the file is the same, and reported once', async (t) => {
-    const { look, change, takenUp, log } = await follow(t)
-    let failures = 3
-    await change(() => {
-      if (failures-- > 0) throw new Error('no memory')
-      return ['b']
+  it('is taken up once it is stored, before the edit resolves', async () => {
+    const { document, stored } = setUp()
+    const takenUp: unknown[] = []
+    const stop = document.follow({ takeUp: (content) => takenUp.push([content, stored()]) })
+    await document.edit(adding('b'), async () => {
+      takenUp.push('afterwards')
     })
-    for (let i = 0; i < 4; i += 1) await look()
-    assert.deepEqual([takenUp, log.events], [[['b']], ['keys_reload_failed']])
+    assert.deepEqual(takenUp, [
+      [
+        ['a', 'b'],
+        ['a', 'b'],
+      ],
+      'afterwards',
+    ])
+    stop()
+    await document.edit(adding('c'))
+    assert.equal(takenUp.length, 2)
   })
 
-  it('is looked at once more on request, after the look under way', async (t) => {
-    const { files, change, lookNow, takenUp, tick } = await follow(t)
-    const stat = holdUp(files, 'stat')
-    tick()
-    await stat.begun
-    const asked = lookNow()
-    await change(() => ['b'])
-    stat.release()
-    await asked
-    assert.deepEqual(takenUp, [['b']])
-    await change(() => ['c'])
-    await lookNow()
-    assert.deepEqual(takenUp, [['b'], ['c']])
+  it('begins the next edit only when what follows the one before has ended', async () => {
+    const { document } = setUp()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const seen: string[] = []
+    const first = document.edit(adding('b'), async () => {
+      await promise
+      seen.push('afterwards')
+    })
+    const second = document.edit((found) => {
+      seen.push('next')
+      return found
+    })
+    resolve()
+    await Promise.all([first, second])
+    assert.deepEqual(seen, ['afterwards', 'next'])
   })
 
-  it('is checked by one look at a time', async (t) => {
-    const { files, tick } = await follow(t)
-    const stat = holdUp(files, 'stat')
-    tick()
-    await stat.begun
-    const before = files.calls.length
-    for (let i = 0; i < 5; i += 1) tick()
-    for (let turn = 0; turn < 5; turn += 1) await nextTurn()
-    assert.equal(files.calls.length, before)
-    stat.release()
+  it('stays as it was when nothing changes, or a change or a write fails; later edits go on', async () => {
+    const { document, storage, stored } = setUp()
+    const takenUp: unknown[] = []
+    document.follow({ takeUp: (content) => takenUp.push(content) })
+    const never = () => assert.fail('nothing was written')
+    const { before, after } = await document.edit((found) => found, never)
+    assert.equal(before, after)
+    const fault = new Error('made by the test')
+    await assert.rejects(
+      document.edit(() => Promise.reject(fault), never),
+      fault,
+    )
+    const { write } = storage
+    storage.write = () => Promise.reject(fault)
+    await assert.rejects(document.edit(adding('lost'), never), fault)
+    assert.deepEqual([await document.read(), stored(), takenUp], [['a'], ['a'], []])
+    storage.write = write
+    await document.edit(adding('b'))
+    assert.deepEqual([stored(), takenUp], [['a', 'b'], [['a', 'b']]])
+  })
+
+  it('is read again after a reading has failed', async () => {
+    const { document, storage } = setUp()
+    const { read } = storage
+    storage.read = () => Promise.reject(new Error('made by the test'))
+    await assert.rejects(document.read(), /made by the test/)
+    await assert.rejects(document.edit(adding('b')), /made by the test/)
+    storage.read = read
+    assert.deepEqual(await document.read(), ['a'])
+  })
+
+  it('is not put back by a reading that an edit has overtaken', async () => {
+    const { document, storage } = setUp()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const { read } = storage
+    storage.read = async () => {
+      const found = await read()
+      await promise
+      return found
+    }
+    const late = document.read()
+    storage.read = read
+    await document.edit(adding('b'))
+    resolve()
+    assert.deepEqual(await late, ['a', 'b'])
+    assert.deepEqual(await document.read(), ['a', 'b'])
   })
 })

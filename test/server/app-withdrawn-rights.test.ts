@@ -1,21 +1,14 @@
 import '../support/node-version.ts'
+import '../support/light-argon2.ts'
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { after, describe, it, type TestContext } from 'node:test'
-import {
-  type AccountKind,
-  type Accounts,
-  addAccount,
-  changeScope,
-  changeSecret,
-  removeAccount,
-} from '../../src/auth/accounts.ts'
+import { type AccountKind, addAccount } from '../../src/auth/accounts.ts'
 import { accountsDocument } from '../../src/auth/accounts-file.ts'
-import { withCredentialsLock } from '../../src/auth/credentials-lock.ts'
-import { folderCredentials } from '../../src/auth/folder-credentials.ts'
 import { digestSecret } from '../../src/auth/secret.ts'
 import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
+import { OwnedDocument } from '../../src/files/shared-document.ts'
 import { routes } from '../../src/resources/routes.ts'
 import { Writer } from '../../src/store/writer.ts'
 import { getToken, logIn } from '../support/api.ts'
@@ -44,14 +37,14 @@ const changes: Record<string, [path: string, body?: unknown]> = {
 }
 const PASSWORD = 'POST /v1/password'
 
-const otherHash = await cheapHashOf('chosen by somebody else')
-
-/** What the commands do to an account, beside the server. */
-const withdrawals: Record<string, (found: Accounts, kind: AccountKind, name: string) => Accounts> = {
-  'the scope is taken': (found, kind, name) => changeScope(found, kind, name, 'read'),
-  'the account is removed': removeAccount,
-  'the password is changed': (found, kind, name) =>
-    changeSecret(found, kind, name, kind === 'user' ? otherHash : digestSecret('x')),
+/** What an admin does to an account. */
+const withdrawals: Record<string, (kind: AccountKind) => [method: string, body?: unknown]> = {
+  'the scope is taken': () => ['PATCH', { scope: 'read' }],
+  'the account is removed': () => ['DELETE'],
+  'the password is changed': (kind) => [
+    'PATCH',
+    kind === 'user' ? { password: 'chosen by somebody else' } : { rotate: true },
+  ],
 }
 const SCOPE_TAKEN = 'the scope is taken'
 const ENDED = 'the session or token is ended'
@@ -127,8 +120,6 @@ describe('a right that is withdrawn', async () => {
   const path = await folderWithCallers()
   const files = createFailingFiles()
   const service = await start({ after }, { folder: path, files })
-  const folder = dataPaths(path)
-  const { accounts } = folderCredentials(folder)
   const owner = createClient(service.url, { Cookie: await service.cookie() })
   for (const name of ['here', 'other']) await owner('POST', '/configurations/', { body: draft(name) })
   let used = 0
@@ -143,9 +134,12 @@ describe('a right that is withdrawn', async () => {
   }
 
   async function withdraw(what: string, { kind, name, headers }: Caller) {
-    const change = withdrawals[what]
-    if (change !== undefined) await accounts.edit((found) => change(found, kind, name))
-    else if (kind === 'user') await createClient(service.url, headers)('POST', '/logout')
+    const change = withdrawals[what]?.(kind)
+    if (change !== undefined) {
+      const [method, body] = change
+      const { status } = await owner(method, `/v1/${kind}s/${name}`, { body })
+      assert.ok(status < 300, String(status))
+    } else if (kind === 'user') await createClient(service.url, headers)('POST', '/logout')
     else {
       const token = headers.Authorization?.replace('Bearer ', '')
       const body = { client_id: name, client_secret: SECRET, token }
@@ -219,21 +213,25 @@ describe('a right that is withdrawn', async () => {
         const body = JSON.stringify({ password: SECRET, new_password: NEW_SECRET })
         const request = await begin(t, service.url, 'POST', '/v1/password', caller, body)
         let answer: Promise<RawAnswer> | undefined
-        const change = withdrawals[what]
         if (moment !== 'in the queue') {
           request.sendUpTo(share)
           await withdraw(what, caller)
           request.sendUpTo(1)
           answer = request.answer()
         } else {
+          const { mock: edits } = t.mock.method(OwnedDocument.prototype, 'edit')
+          const held = holdUp(files, 'sync', dataFiles.accounts)
+          t.after(held.release)
+          // The change of the password waits for another change of the accounts, which has begun before it.
+          const isOther = what === ENDED
+          const before = isOther ? withdraw(SCOPE_TAKEN, await newCaller('user')) : withdraw(what, caller)
+          await held.begun
+          request.sendUpTo(share)
           answer = request.answer()
-          // The change of the password waits for a command, which has begun before it.
-          await withCredentialsLock(folder, async () => {
-            request.sendUpTo(share)
-            const found = await accounts.read()
-            if (change === undefined) await withdraw(what, caller)
-            else await accountsDocument(folder).write(change(found, caller.kind, caller.name))
-          })
+          await until(() => edits.callCount() === 2)
+          if (isOther) await withdraw(what, caller)
+          held.release()
+          await before
         }
         if (!isAllowed) assertRefused(await answer, what, caller)
         else assert.equal((await answer).status, 200)

@@ -4,49 +4,28 @@ import '../support/light-argon2.ts'
 import { chmod, mkdir, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { dataFiles, dataPaths } from '../../src/files/data-folder.ts'
 import { realFileSystem } from '../../src/files/file-system.ts'
 import { METRICS_KEPT_MS } from '../../src/resources/metrics.ts'
-import { checkTarget, keepBackupTime, takeBackup, writeToFile } from '../../src/state/backup.ts'
-import { BACKUP_START } from '../../src/state/backup-document.ts'
+import { checkTarget, writeToFile } from '../../src/state/backup.ts'
+import { BACKUP_START, writeBackup } from '../../src/state/backup-document.ts'
 import { runCommand } from '../support/command.ts'
 import { createFailingFiles, failOn } from '../support/failing-files.ts'
 import { holdClock } from '../support/held-clock.ts'
 import { createClient } from '../support/http-client.ts'
 import { start } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { smallBackup, smallFolder } from './small-backup.ts'
+import { smallBackup } from './small-backup.ts'
 
 const never = new AbortController().signal
 
-describe('takeBackup', () => {
-  it('takes everything but its time from the folder', async (t) => {
-    const begun = Date.now()
-    const { createdAt, store, revision, records, ...taken } = await takeBackup(
-      dataPaths(await smallFolder(t)),
-    )
-    const { lastId, count, accounts } = smallBackup
-    assert.deepEqual(taken, { lastId, count, accounts })
-    assert.deepEqual([...records], smallBackup.records)
-    const created = Date.parse(createdAt)
-    assert.ok(created >= begun && created <= Date.now(), createdAt)
-  })
-
-  it('refuses a folder whose accounts are damaged, and one that has none', async (t) => {
-    const folder = await smallFolder(t)
-    await writeFile(join(folder, dataFiles.accounts), '{}')
-    await assert.rejects(takeBackup(dataPaths(folder)), { code: 'damaged_data' })
-    await rm(join(folder, dataFiles.accounts))
-    await assert.rejects(takeBackup(dataPaths(folder)), { code: 'folder_refused' })
-  })
-})
+const writeSmall = (print: (text: string) => Promise<void>) => writeBackup(smallBackup, print)
 
 describe('checkTarget', () => {
   it('accepts a new file, an empty one and another backup', async (t) => {
     const [place, folder] = [await temporaryFolder(t), await temporaryFolder(t)]
     await writeFile(join(place, 'empty'), '')
     await writeFile(join(place, 'old'), `${BACKUP_START}whatever`)
-    for (const name of ['new', 'empty', 'old']) await checkTarget(join(place, name), dataPaths(folder))
+    for (const name of ['new', 'empty', 'old']) await checkTarget(join(place, name), folder)
   })
 
   it('refuses a file that is not a backup, a folder, a link, and any path in the data folder', async (t) => {
@@ -65,7 +44,7 @@ describe('checkTarget', () => {
       [join(folder, '..inner', 'new'), /it is in the data folder itself/],
     ] as const
     for (const [path, reason] of rows) {
-      await assert.rejects(checkTarget(path, dataPaths(folder)), (error) => {
+      await assert.rejects(checkTarget(path, folder), (error) => {
         assert.match(String(error), reason)
         return error instanceof Error && 'code' in error && error.code === 'backup_failed'
       })
@@ -75,7 +54,7 @@ describe('checkTarget', () => {
   it('accepts a path beside the data folder, even if its name begins with that of the folder', async (t) => {
     const place = await temporaryFolder(t)
     await mkdir(join(place, 'data'))
-    await checkTarget(join(place, 'data.json'), dataPaths(join(place, 'data')))
+    await checkTarget(join(place, 'data.json'), join(place, 'data'))
   })
 })
 
@@ -88,12 +67,12 @@ describe('writeToFile', () => {
     const files = createFailingFiles()
     for (const operation of ['write', 'sync', 'rename'] as const) {
       failOn(files, operation, 'backup.json', 'ENOSPC')
-      const written = writeToFile(target, smallBackup, never, files)
+      const written = writeToFile(target, writeSmall, never, files)
       await assert.rejects(written, /\(ENOSPC\); what was there before is untouched; make room there$/)
       assert.deepEqual([await readFile(target, 'utf8'), await readdir(place)], ['old', ['backup.json']])
     }
     files.before = () => {}
-    await writeToFile(target, smallBackup, never, files)
+    await writeToFile(target, writeSmall, never, files)
     assert.ok((await readFile(target, 'utf8')).startsWith(BACKUP_START))
     assert.equal((await stat(target)).mode & 0o777, 0o600)
     assert.deepEqual(await readdir(place), ['backup.json'])
@@ -103,7 +82,7 @@ describe('writeToFile', () => {
     const place = await temporaryFolder(t)
     const interruption = AbortSignal.abort('SIGINT')
     await assert.rejects(
-      writeToFile(join(place, 'a'), smallBackup, interruption, realFileSystem),
+      writeToFile(join(place, 'a'), writeSmall, interruption, realFileSystem),
       /\(SIGINT\); what was there/,
     )
     assert.deepEqual(await readdir(place), [])
@@ -121,7 +100,7 @@ describe('writeToFile', () => {
       const moment = Date.now() / 1000 - minutes * 60
       await utimes(join(place, name), moment, moment)
     }
-    await writeToFile(join(place, 'a'), smallBackup, never, realFileSystem)
+    await writeToFile(join(place, 'a'), writeSmall, never, realFileSystem)
     assert.deepEqual((await readdir(place)).sort(), [young, other, 'a'].sort())
   })
 
@@ -129,7 +108,7 @@ describe('writeToFile', () => {
     const folder = await temporaryFolder(t)
     await rm(folder, { recursive: true })
     await assert.rejects(
-      writeToFile(join(folder, 'a'), smallBackup, never, realFileSystem),
+      writeToFile(join(folder, 'a'), writeSmall, never, realFileSystem),
       /\(ENOENT\).*; make its folder first$/,
     )
   })
@@ -156,23 +135,6 @@ describe('the time of the last backup', () => {
       assert.deepEqual([code, stderr], [0, ''])
       const value = Number(await shown())
       assert.ok(value >= before && value <= Date.now() / 1000, `${target}: ${value}`)
-      await utimes(join(folder, '.last-backup'), 7, 7)
-      assert.equal(await shown(), '7')
-    }
-  })
-
-  it('is reported as unknown if it cannot be kept, but for a disk on which no server runs', async (t) => {
-    for (const code of ['EACCES', 'EROFS']) {
-      const files = createFailingFiles()
-      failOn(files, 'open', '', code)
-      let shown = ''
-      await keepBackupTime(dataPaths(await temporaryFolder(t), files), { write: (text) => (shown += text) })
-      if (code === 'EROFS') assert.equal(shown, '')
-      else
-        assert.match(
-          shown,
-          /^connbook: Warning: the metrics do not show .+ \(EACCES\); run the command as .+\n$/,
-        )
     }
   })
 })

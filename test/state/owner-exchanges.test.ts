@@ -4,7 +4,6 @@ import { chown, lstat, mkdir, readdir, rename, symlink, writeFile } from 'node:f
 import { basename, join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { noAccounts } from '../../src/auth/accounts.ts'
-import { withCredentialsLock } from '../../src/auth/credentials-lock.ts'
 import { openDataFolder } from '../../src/files/data-folder.ts'
 import type { FileSystem } from '../../src/files/file-system.ts'
 import { filesOf } from '../../src/files/owners-files.ts'
@@ -23,7 +22,7 @@ async function restore(folder: string, files: FileSystem): Promise<string> {
   let said = ''
   const opened = await openDataFolder(folder, files)
   try {
-    await withCredentialsLock(opened, () => replaceState(opened, state))
+    await replaceState(opened, state)
     await recordCommand(
       { screen: { write: (text) => (said += text) }, environment: {} },
       opened,

@@ -16,10 +16,13 @@ describe('a backup of what is served', () => {
     const { store } = await openStore(t, folder)
     for (const name of ['a', 'b', 'c']) await store.add(someone, draft(name))
     const accounts = { all: addAccount(noAccounts, 'user', 'admin', 'sha256:x') }
-    const backups = new ServedBackups({
-      ...{ store, accounts, folder: dataPaths(folder), log: createMemoryLog(), hasWholeHistory: true },
-      audit: { written: async () => {} },
-    })
+    const backups = new ServedBackups(
+      {
+        ...{ store, accounts, folder: dataPaths(folder), log: createMemoryLog(), hasWholeHistory: true },
+        audit: { written: async () => {} },
+      },
+      undefined,
+    )
     const taken = await backups.take(undefined)
     const text = () => [...backupPieces(taken)].join('')
     const before = text()

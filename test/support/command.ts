@@ -55,6 +55,7 @@ export async function runCommand(
     },
     style: terminalStyleOf({ isTTY: isTerminal, ...(columns === undefined ? {} : { columns }) }, environment),
     screen: { isTTY: isScreenTerminal, write: (text) => (stderr += text) },
+    opened: new AsyncDisposableStack(),
   })
   return { code, stdout, stderr }
 }

@@ -87,7 +87,6 @@ export function createFailingFiles(real = realFileSystem): FailingFiles {
     readdir: (path) => run('readdir', path, () => real.readdir(path)),
     access: (path, mode) => run('access', path, () => real.access(path, mode)),
     stat: (path) => run('stat', path, () => real.stat(path)),
-    statNow: real.statNow,
     lstat: (path) => run('lstat', path, () => real.lstat(path)),
     freeBytes: (path) => real.freeBytes(path),
     lock: (path) => real.lock(path),

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { type AuditTrail, openAuditTrail } from '../../src/audit/audit-trail.ts'
 import { addAccount } from '../../src/auth/accounts.ts'
 import { accountsDocument } from '../../src/auth/accounts-file.ts'
-import { withCredentialsLock } from '../../src/auth/credentials-lock.ts'
 import { digestSecret, generateSecret } from '../../src/auth/secret.ts'
 import { auditFiles, dataFiles, dataPaths, openDataFolder } from '../../src/files/data-folder.ts'
 import type { FileSystem } from '../../src/files/file-system.ts'
@@ -120,8 +119,8 @@ export async function prepareFolders(t: Lifetime): Promise<PreparedFolders> {
   })
   earlier.push(await readImage(folder))
 
+  await addClient(folder)
   await run(await start(t, { folder, environment: {} }), endedSecond, async (ask) => {
-    await addClient(folder)
     await ask('POST', '/configurations/', { body: draft('second 0') })
     for (let port = 1; port <= 9; port += 1) await ask('PATCH', pathOf('first 3'), { body: { port } })
     await ask('DELETE', pathOf('second 0'))
@@ -266,12 +265,9 @@ async function compact(
 }
 
 async function addClient(folder: string): Promise<void> {
-  const paths = dataPaths(folder)
-  const document = accountsDocument(paths)
-  await withCredentialsLock(paths, async () => {
-    const accounts = (await document.read()) ?? assert.fail('no accounts')
-    await document.write(addAccount(accounts, 'client', 'second', digestSecret(generateSecret())))
-  })
+  const document = accountsDocument(dataPaths(folder))
+  const accounts = (await document.read()) ?? assert.fail('no accounts')
+  await document.write(addAccount(accounts, 'client', 'second', digestSecret(generateSecret())))
 }
 
 async function accountsIn(folder: string): Promise<unknown> {

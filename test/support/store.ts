@@ -31,7 +31,6 @@ export async function openStore(
     snapshotBytesMin,
     recordBytesMax,
     scheduler,
-    catchUpCredentials,
   }: {
     files?: FileSystem
     mustExist?: boolean
@@ -39,7 +38,6 @@ export async function openStore(
     snapshotBytesMin?: number | undefined
     recordBytesMax?: number
     scheduler?: Scheduler
-    catchUpCredentials?: () => Promise<void> | undefined
   } = {},
 ): Promise<OpenStore> {
   const folder = await openDataFolder(path)
@@ -55,7 +53,6 @@ export async function openStore(
       ...(snapshotBytesMin === undefined ? {} : { snapshotBytesMin }),
       ...(recordBytesMax === undefined ? {} : { recordBytesMax }),
       ...(scheduler === undefined ? {} : { scheduler }),
-      ...(catchUpCredentials === undefined ? {} : { catchUpCredentials }),
     })
     await trail?.begin(listTag(store.id, store.revision), {})
     const close = async () => {

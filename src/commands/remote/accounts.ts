@@ -1,10 +1,13 @@
-import type { AccountKind } from '../../auth/accounts.ts'
+import { type AccountKind, checkAccountName } from '../../auth/accounts.ts'
 import type { Client } from '../../client/client.ts'
 import { OtherAnswerError, RefusedError } from '../../client/refused.ts'
-import type { CommandContext, CommandInput } from '../../command-line/command.ts'
+import type { CommandContext, CommandInput, Screen } from '../../command-line/command.ts'
 import type { Options } from '../../command-line/options.ts'
+import { dataPaths } from '../../files/data-folder.ts'
 import { ADMIN_SCOPE, isScopeWord, type ScopeWord } from '../../http/scope.ts'
 import { isObject, parseJson } from '../../json.ts'
+import { isNewFolder } from '../../state/new-folder.ts'
+import { escapeHidden } from '../../text.ts'
 import {
   type AddFlag,
   clientLines,
@@ -24,10 +27,10 @@ import { type clientFlags, connect } from './connect.ts'
 
 type Input<Flag extends keyof Options = never> = CommandInput<(typeof clientFlags)[number] | Flag>
 
-// These call a server in the name of an admin. After an {OutputError} the change is complete.
+// These call a book as its owner, or in the name of an admin. After an {OutputError} the change is complete.
 
-/** Runs `user add` or `client add` at a server. @throws {RefusedError} {UsageError} Also throws as `connect` does. */
-export async function addAt(
+/** Runs `user add` or `client add` @throws {RefusedError} {UsageError} Also throws as `connect` does. */
+export async function addNamed(
   account: NamedAccount,
   input: Input<AddFlag>,
   context: CommandContext,
@@ -36,20 +39,48 @@ export async function addAt(
   const { options } = input
   const { scope, grants } = rightsToAdd(options)
   const client = await connectAsAdmin(kind, input, context, 'add')
-  const chosen = await readChosen(account, options.secretStdin, context)
-  const body = { name, scope, grants, ...(chosen === undefined ? {} : { [kindWords[kind].secret]: chosen }) }
-  const call = askForAccount(client, { method: 'POST', path: pathOf(kind), body })
-  const describe = () => `Added ${scopeTexts[scope].adjective}${kind} ${quoted(name)}`
-  await change(client, account, call, describe, context).catch((error: unknown) => {
+  try {
+    await checkCanAdd(client, account, isAsked(account, options, context))
+    const chosen = await readChosen(account, options.secretStdin, context)
+    const secret = chosen === undefined ? {} : { [kindWords[kind].secret]: chosen }
+    const body = { name, scope, grants, ...secret }
+    const call = askForAccount(client, { method: 'POST', path: pathOf(kind), body })
+    const describe = () => `Added ${scopeTexts[scope].adjective}${kind} ${quoted(name)}`
+    await change(client, account, call, describe, context)
+  } catch (error) {
     if (!options.ifMissing || !isProblem(error, 'name_taken')) throw error
     context.screen.write(
-      `There is ${kind} ${quoted(name)} at ${client.endpoint.name} already; nothing has changed\n`,
+      `There is ${kind} ${quoted(name)} ${client.endpoint.where} already; nothing has changed\n`,
     )
-  })
+  }
 }
 
-/** Runs `user passwd` or `client rotate` at a server. @throws as `addAt` does. */
-export async function replaceSecretAt(
+/** Whether somebody is asked for the secret on a terminal. */
+function isAsked(
+  { kind }: NamedAccount,
+  { secretStdin }: Pick<Options, 'secretStdin'>,
+  context: CommandContext,
+): boolean {
+  return (kind === 'user' || secretStdin) && context.input.isTTY === true
+}
+
+/**
+ * Refuses what cannot be added before a folder is made for it, and before somebody is asked for a secret.
+ *
+ * @throws {InvalidInputError} {RefusedError}
+ */
+async function checkCanAdd(client: Client, { kind, name }: NamedAccount, isAsking: boolean): Promise<void> {
+  const { folder } = client.endpoint
+  if (folder !== undefined && (await isNewFolder(dataPaths(folder)))) return checkAccountName(kind, name)
+  if (!isAsking) return
+  const accounts = accountsIn(await client.askJson({ method: 'GET', path: pathOf(kind) })) ?? []
+  if (!accounts.some((account) => account.name === name)) return
+  const message = `Cannot add the ${kind} ${quoted(name)}: there is one already`
+  throw new RefusedError(message, { status: 409, problem: 'name_taken' })
+}
+
+/** Runs `user passwd` or `client rotate` @throws as `addNamed` does. */
+export async function replaceSecret(
   account: NamedAccount,
   input: Input<'secretStdin'>,
   context: CommandContext,
@@ -57,6 +88,7 @@ export async function replaceSecretAt(
   const { kind, name } = account
   const { replace, secret: what, ended } = kindWords[kind]
   const client = await connectAsAdmin(kind, input, context, replace)
+  if (isAsked(account, input.options, context)) await client.ask({ method: 'GET', path: pathOf(kind, name) })
   const chosen = await readChosen(account, input.options.secretStdin, context)
   const body = chosen === undefined ? { rotate: true } : { [what]: chosen }
   const call = askForAccount(client, { method: 'PATCH', path: pathOf(kind, name), body })
@@ -65,8 +97,8 @@ export async function replaceSecretAt(
   await change(client, account, call, describe, context)
 }
 
-/** Runs `user set` or `client set` at a server. @throws as `addAt` does. */
-export async function setRightsAt(
+/** Runs `user set` or `client set` @throws as `addNamed` does. */
+export async function setRights(
   { kind, name }: NamedAccount,
   input: Input<SetFlag>,
   context: CommandContext,
@@ -76,28 +108,29 @@ export async function setRightsAt(
   const call = askForAccount(client, { method: 'PATCH', path: pathOf(kind, name), body: rights })
   const who = `${kindWords[kind].title} ${quoted(name)}`
   await makeChange(client, context.screen, call, () => `${who} ${describeRights(rights)}`)
+  warn(context.screen, await call)
 }
 
-/** Runs `user remove` or `client remove` at a server. @throws as `addAt` does. */
-export async function removeAt(
+/** Runs `user remove` or `client remove` @throws as `addNamed` does. */
+export async function removeNamed(
   { kind, name }: NamedAccount,
   input: Input<'ifPresent'>,
   context: CommandContext,
 ): Promise<void> {
   const client = await connectAsAdmin(kind, input, context, 'remove')
+  const { screen } = context
   const call = client.ask({ method: 'DELETE', path: pathOf(kind, name) })
-  await makeChange(client, context.screen, call, () => `Removed ${kind} ${quoted(name)}`).catch(
-    (error: unknown) => {
-      if (!input.options.ifPresent || !isProblem(error, 'unknown_account')) throw error
-      context.screen.write(
-        `There is no ${kind} ${quoted(name)} at ${client.endpoint.name}; nothing has changed\n`,
-      )
-    },
-  )
+  try {
+    await makeChange(client, screen, call, () => `Removed ${kind} ${quoted(name)}`)
+    warn(screen, parseJson((await call).text))
+  } catch (error) {
+    if (!input.options.ifPresent || !isProblem(error, 'unknown_account')) throw error
+    screen.write(`There is no ${kind} ${quoted(name)} ${client.endpoint.where}; nothing has changed\n`)
+  }
 }
 
-/** Runs `user list` or `client list` at a server. @throws as `addAt` does. */
-export async function listAt(
+/** Runs `user list` or `client list` @throws as `addNamed` does. */
+export async function listNames(
   { kind }: Pick<NamedAccount, 'kind'>,
   input: Input,
   context: CommandContext,
@@ -114,7 +147,7 @@ function connectAsAdmin(
   context: CommandContext,
   verb: string,
 ): Promise<Client> {
-  return connect(input, context, `${kind} ${verb}`, ADMIN_SCOPE)
+  return connect(input, context, `${kind} ${verb}`, { scope: ADMIN_SCOPE, isMadeIfMissing: verb === 'add' })
 }
 
 function pathOf(kind: AccountKind, name?: string): string {
@@ -139,11 +172,19 @@ async function change(
   if (kind === 'client') await showLines(clientLines(name, secret), context, secret !== undefined)
 }
 
+/** Says what nobody can do any more after the change, if its answer says so. */
+function warn(screen: Screen, answer: unknown): void {
+  if (isObject(answer) && typeof answer.warning === 'string')
+    screen.write(`connbook: Warning: ${escapeHidden(answer.warning)}\n`)
+}
+
 interface ShownAccount {
   readonly name: string
   readonly scope: ScopeWord
   readonly grants?: readonly string[] | undefined
   readonly secret?: string | undefined
+  /** What nobody can do any more after a change. */
+  readonly warning?: unknown
 }
 
 async function askForAccount(
@@ -151,8 +192,10 @@ async function askForAccount(
   { body, ...call }: { readonly method: 'POST' | 'PATCH'; readonly path: string; readonly body: object },
 ): Promise<ShownAccount> {
   const { text } = await client.ask({ ...call, headers: JSON_BODY, body: bodyOf(body) })
-  const [account] = accountsIn(parseJson(text)) ?? []
-  return account ?? notAccounts(client)
+  const answer = parseJson(text)
+  const [account] = accountsIn(answer) ?? []
+  if (account === undefined) return notAccounts(client)
+  return { ...account, warning: isObject(answer) ? answer.warning : undefined }
 }
 
 /** Undefined if it is not what a connbook answers. */

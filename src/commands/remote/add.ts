@@ -22,7 +22,6 @@ export const addCommand = defineCommand({
     ['connbook add web1 --hostname 192.0.2.10 --port 22 --username deploy', ''],
     ['connbook add db1 --hostname db1 --port 5432 --username app --label env=prod', ''],
   ],
-  server: 'running',
   notes: [
     'TARGET is USER@HOST:PORT, read as ssh reads a hop. Without a port it is 22, and without a user your own account.',
   ],
@@ -36,7 +35,7 @@ export const addCommand = defineCommand({
     const given = givenFields(options)
     const placed = destination === undefined ? {} : placeOf(parseDestination(destination), given, context)
     const body = bodyOf({ name, ...given, ...placed })
-    const client = await connect(input, context, 'add')
+    const client = await connect(input, context, 'add', { isMadeIfMissing: true })
     const call = askForRecord(client, { method: 'POST', path: listPath(), headers: JSON_BODY, body })
     const typed = destination === undefined ? { name: 'NAME' } : typedNames
     await makeChange(client, context.screen, call, ({ record }) => `Added ${quoted(record.name)}`, typed)

@@ -48,7 +48,7 @@ export async function makeChange<Result>(
       throw new RefusedError(message, error)
     throw error
   })
-  screen.write(`${describe(result)} at ${client.endpoint.name}${more(result)}\n`)
+  screen.write(`${describe(result)} ${client.endpoint.where}${more(result)}\n`)
 }
 
 /**

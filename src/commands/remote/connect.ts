@@ -1,6 +1,5 @@
 import { resolve } from 'node:path'
 import { readSecretVariable } from '../../auth/secret.ts'
-import { UnreachableError } from '../../client/call.ts'
 import { Client } from '../../client/client.ts'
 import {
   type Credential,
@@ -20,32 +19,43 @@ import {
   urlMeant,
 } from '../../client/endpoint.ts'
 import { type Login, type Logins, loginsOf } from '../../client/logins.ts'
-import { findOwnerSocket } from '../../client/owner-socket.ts'
 import { speaksTls } from '../../client/tls-probe.ts'
 import { findUnusedProxy } from '../../client/unused-proxy.ts'
 import type { CommandContext, CommandInput } from '../../command-line/command.ts'
 import type { Options } from '../../command-line/options.ts'
 import { ConnbookError, UsageError } from '../../errors.ts'
 import { dataPaths } from '../../files/data-folder.ts'
-import { realFileSystem } from '../../files/file-system.ts'
-import { checkNoDanglingLink } from '../../files/refusal.ts'
 import type { Scope } from '../../http/scope.ts'
 import { givenVariables } from '../../service/first-start.ts'
 import { readAuthorities } from '../../service/tls-files.ts'
-import { wordForShell } from '../../shell.ts'
 import { commandActor } from '../../state/command-audit.ts'
-import { hasData } from '../../state/used-folder.ts'
 import { hidePassword } from '../../text.ts'
-import { checkOwnFolder, isFolderNamed } from '../chosen-folder.ts'
+import { findUnnamedFolder, isFolderNamed } from '../chosen-folder.ts'
+import { type FolderUse, folderEndpoint } from './folder-endpoint.ts'
 
 /** The flags that say which server, and how. */
 export const clientFlags = ['server', 'data', 'authority', 'plain', 'noRetry'] as const
 
+/** The same for a command that works on a folder alone. */
+export const folderFlags = ['server', 'data', 'noRetry'] as const
+
 interface ClientInput {
-  /** `etcd` is of commands that also read a cluster. */
-  readonly options: Pick<Options, (typeof clientFlags)[number]> & Partial<Pick<Options, 'etcd' | 'reason'>>
+  readonly options: Pick<Options, (typeof folderFlags)[number]> &
+    Partial<Pick<Options, (typeof clientFlags)[number] | 'reason'>>
   readonly given: CommandInput['given']
 }
+
+/** What a command needs of the book that it means. */
+export interface BookUse extends FolderUse {
+  /** What a token must be good for that has to be got first, if that is more than records. */
+  readonly scope?: Scope
+  /** Whether no book counts that is only found in `./data`. */
+  readonly isNamedOnly?: boolean
+  /** Whether only a folder counts, and no server that is called over HTTP. */
+  readonly isFolderOnly?: boolean
+}
+
+type Started = Pick<CommandContext, 'environment' | 'screen' | 'opened'>
 
 /** A credential would be sent where others can read it. */
 export class NotPrivateError extends ConnbookError {
@@ -57,101 +67,44 @@ export class NoLoginError extends ConnbookError {
   readonly code = 'no_login'
 }
 
-interface ChosenServer {
+interface ChosenBook {
   readonly endpoint: Endpoint
   readonly isOwners?: boolean
   /** Not read yet if undefined. */
   readonly logins?: readonly Login[]
 }
 
-/** A server that was killed leaves its socket behind. */
-const DEAD_SERVER = 'start the server of that folder, or name another with --server'
-
-/** @param folder A folder with a running server that root could use by naming it; undefined without one. */
-async function defaultServer(folder?: string): Promise<ChosenServer> {
-  const remedy =
-    folder === undefined
-      ? 'name a server with --server URL, log in at one with connbook login URL, or name the folder of one with --data FOLDER'
-      : `to call the server of ./data as root, name the folder: --data ${wordForShell(folder)}`
-  return { endpoint: { ...(await getEndpoint(DEFAULT_URL)), remedy } }
-}
-
 /**
- * Finds the server that flags, variables and kept logins name, and who calls there.
+ * Finds the book that flags, variables and kept logins name, and who calls there: a server, or a folder, whether a server
+ * has it or not. Without any of them: the book in `./data`; for root, that of the service; DEFAULT_URL.
  *
- * @param command Its words, for the audit trail of a server that is called on its owner's socket.
- * @param scope What a token must be good for that has to be got first, if that is more than records.
- * @throws {UsageError} if no one server is named. {UnreachableError} if the folder that is named has no usable socket.
- * @throws {NotPrivateError} {LoginsRefusedError} {DamagedFileError}
+ * @param command Its words, for the audit trail of a book that is called as its owner.
+ * @throws {UsageError} if no one book is named, if only a folder counts and a server is named, or for a `./data` of
+ *   somebody else. {NotPrivateError} {LoginsRefusedError} {DamagedFileError}
  */
 export async function connect(
   input: ClientInput,
-  { environment }: Pick<CommandContext, 'environment'>,
+  context: Started,
   command: string,
-  scope?: Scope,
+  use: BookUse = {},
 ): Promise<Client> {
+  const { environment } = context
   const logins = loginsOf(environment)
-  const chosen = await chooseEndpoint(input, environment, logins)
-  return createChosen(chosen, input, environment, logins, command, scope)
-}
-
-/**
- * The same for a command that can work on a folder itself, running server or not.
- *
- * @returns undefined if the folder is named, or if no server is and `./data` holds something of connbook.
- * @throws as `connect` does.
- */
-export async function connectElsewhere(
-  input: ClientInput,
-  { environment }: Pick<CommandContext, 'environment'>,
-  command: string,
-): Promise<Client | undefined> {
-  const logins = loginsOf(environment)
-  const chosen = await chooseElsewhere(input, environment, logins)
-  const { data } = input.options
-  if (chosen === undefined) {
-    await checkOwnFolder(input, { environment })
-    const isFolder = isPlaceNamed(input, environment) || (await hasData(dataPaths(resolve(data))))
-    if (isFolder) return undefined
-  }
-  return createChosen(chosen ?? (await defaultServer()), input, environment, logins, command)
-}
-
-/**
- * Calls the server of a folder by its owner's socket.
- *
- * @throws {UnreachableError} if the folder has no usable socket. {UsageError} if root must name the folder.
- */
-export async function connectBeside(
-  input: ClientInput,
-  { environment }: Pick<CommandContext, 'environment'>,
-  command: string,
-): Promise<Client> {
-  const { data } = input.options
-  const isNamed = isPlaceNamed(input, environment)
-  const endpoint = await getSocket(data, isNamed)
-  return createChosen({ endpoint, isOwners: true }, input, environment, loginsOf(environment), command)
-}
-
-async function createChosen(
-  chosen: ChosenServer,
-  { options }: ClientInput,
-  environment: NodeJS.ProcessEnv,
-  logins: Logins,
-  command: string,
-  scope?: Scope,
-): Promise<Client> {
+  const chosen = await chooseBook(input, context, logins, use)
+  const { noRetry, reason, authority, plain } = input.options
   if (chosen.isOwners === true)
-    return new Client(
-      chosen.endpoint,
-      ownerCredential(commandActor(command, environment)),
-      !options.noRetry,
-      options.reason,
-    )
-  const { credential, login } = await chooseCredential(chosen, environment, logins, !options.noRetry, scope)
-  const endpoint = calledFrom(chosen.endpoint, options.authority ?? login?.authorities, environment)
-  checkPrivate(endpoint, credential, options.plain || login?.isPlain === true)
-  return new Client(endpoint, credential, !options.noRetry, options.reason)
+    return new Client(chosen.endpoint, ownerCredential(commandActor(command, environment)), !noRetry, reason)
+  if (use.isFolderOnly) throw noFolder(command, chosen.endpoint)
+  const { credential, login } = await chooseCredential(chosen, environment, logins, !noRetry, use.scope)
+  const endpoint = calledFrom(chosen.endpoint, authority ?? login?.authorities, environment)
+  checkPrivate(endpoint, credential, plain === true || login?.isPlain === true)
+  return new Client(endpoint, credential, !noRetry, reason)
+}
+
+function noFolder(command: string, { name }: Endpoint): UsageError {
+  return new UsageError(
+    `Cannot run "connbook ${command}" at ${name}: it works on a data folder alone; name that with --data FOLDER`,
+  )
 }
 
 /**
@@ -224,44 +177,33 @@ async function offer(text: string): Promise<string> {
   return `; did you mean ${isTls ? meant.replace('http:', 'https:') : meant}?`
 }
 
-async function chooseEndpoint(
+async function chooseBook(
   input: ClientInput,
-  environment: NodeJS.ProcessEnv,
+  context: Started,
   logins: Logins,
-): Promise<ChosenServer> {
-  const chosen = await chooseElsewhere(input, environment, logins)
-  if (chosen !== undefined) return chosen
-  const { data } = input.options
-  if (isPlaceNamed(input, environment)) return { endpoint: await getSocket(data), isOwners: true }
-  await checkOwnFolder(input, { environment })
-  const own = await findOwnerSocket(resolve(data), false)
-  if (own.endpoint !== undefined)
-    return { endpoint: { ...own.endpoint, remedy: DEAD_SERVER }, isOwners: true }
-  return defaultServer(own.mustBeNamed ? data : undefined)
-}
-
-/** The server that a flag or variable or the kept login names; undefined if a folder is named, or nothing. */
-async function chooseElsewhere(
-  input: ClientInput,
-  environment: NodeJS.ProcessEnv,
-  logins: Logins,
-): Promise<ChosenServer | undefined> {
+  use: BookUse,
+): Promise<ChosenBook> {
+  const { environment } = context
   const {
-    options: { server },
+    options: { server, data },
     given,
   } = input
-  const isHere = given.has('--data') || given.has('--etcd')
-  if (server !== undefined && (given.has('--server') || !isHere)) return namedEndpoint(server, logins)
-  if (isPlaceNamed(input, environment)) return undefined
+  if (server !== undefined && (given.has('--server') || !given.has('--data')))
+    return namedEndpoint(server, logins)
+  if (isFolderNamed(input, environment)) {
+    const folder = dataPaths(resolve(data))
+    return { endpoint: folderEndpoint(folder, use, context), isOwners: true }
+  }
   const kept = await logins.list()
   const [only, ...others] = kept
   if (others.length > 0) throw severalLogins(kept)
-  return only === undefined ? undefined : { endpoint: await getEndpoint(only.server), logins: kept }
-}
-
-/** Whether a flag or variable names a folder, or a cluster. */
-function isPlaceNamed(input: ClientInput, environment: NodeJS.ProcessEnv): boolean {
-  return isFolderNamed(input, environment) || input.options.etcd !== undefined
+  if (only !== undefined) return { endpoint: await getEndpoint(only.server), logins: kept }
+  const found = use.isNamedOnly ? undefined : await findUnnamedFolder(data)
+  // Whoever names no folder makes none.
+  if (found !== undefined)
+    return { endpoint: folderEndpoint(found, { ...use, isMadeIfMissing: false }, context), isOwners: true }
+  const remedy = `there is nothing of connbook in "${data}" either; name a server with --server URL, log in at one with connbook login URL, or name a data folder with --data FOLDER`
+  return { endpoint: { ...(await getEndpoint(DEFAULT_URL)), remedy }, logins: kept }
 }
 
 function severalLogins(kept: readonly Login[]): UsageError {
@@ -270,7 +212,7 @@ function severalLogins(kept: readonly Login[]): UsageError {
 }
 
 /** A URL, `unix:PATH`, or the host of a kept login. */
-async function namedEndpoint(text: string, logins: Logins): Promise<ChosenServer> {
+async function namedEndpoint(text: string, logins: Logins): Promise<ChosenBook> {
   const endpoint = parseEndpoint(text)
   if (endpoint !== undefined) return { endpoint }
   const kept = await logins.list()
@@ -286,19 +228,8 @@ async function namedEndpoint(text: string, logins: Logins): Promise<ChosenServer
   )
 }
 
-/** @throws {UnreachableError} {FolderRefusedError} for a link to nothing. {UsageError} if root must name the folder. */
-async function getSocket(folder: string, isNamed = true): Promise<Endpoint> {
-  const found = await findOwnerSocket(resolve(folder), isNamed)
-  if (found.endpoint !== undefined) return { ...found.endpoint, remedy: DEAD_SERVER }
-  if (found.mustBeNamed) throw new UsageError(`Cannot call the server of "${folder}": ${found.reason}`)
-  if (found.reason === undefined) await checkNoDanglingLink(resolve(folder), realFileSystem)
-  const reason =
-    found.reason ?? 'no server has made its socket there; start one, or name another with --server'
-  throw new UnreachableError(`Cannot call the server of "${folder}": ${reason}`)
-}
-
 async function chooseCredential(
-  { endpoint, logins: known }: ChosenServer,
+  { endpoint, logins: known }: ChosenBook,
   environment: NodeJS.ProcessEnv,
   logins: Logins,
   isPatient: boolean,

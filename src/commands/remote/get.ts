@@ -25,7 +25,6 @@ export const getCommand = defineCommand({
     ['connbook get web1 web2 --json', 'an object a line'],
     ['connbook get web1 --tag', 'for set --if-match'],
   ],
-  server: 'running',
   notes: [NAMES_NOTE],
   flags: [...clientFlags, 'json', 'field', 'tag'],
   exitCodes: { ...recordExitCodes, 1: 'something else, such as a label that the record does not have' },

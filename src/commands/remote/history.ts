@@ -30,7 +30,6 @@ export const historyCommand = defineCommand({
     ['connbook history --since 7d --by eve', 'of all records'],
     ['connbook history --where label=env=prod', ''],
   ],
-  server: 'running',
   notes: [
     'Without NAME, --where keeps the changes of records that the query keeps before or after the change. An import or change of very many records is one line with its counts, and is shown without --where only.',
   ],
@@ -141,7 +140,7 @@ async function readPage(client: Client, path: string): Promise<HistoryPage> {
   const { history: entries, since } = isObject(answered) ? answered : {}
   if (!Array.isArray(entries) || !entries.every(isEntry))
     throw new OtherAnswerError(
-      `What ${client.endpoint.name} answers is not a history; is it an older connbook?`,
+      `Wh${client.endpoint.where} answers is not a history; is it an older connbook?`,
     )
   // Its path has the base path, and a proxy may have changed that.
   const query = /^<[^>?]*(\?[^>]*)>; rel="next"$/.exec(String(headers.link))?.[1]

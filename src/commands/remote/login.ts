@@ -77,7 +77,6 @@ export const whoamiCommand = defineCommand({
   name: 'whoami',
   summary: 'show which server is called, and as whom',
   examples: [['connbook whoami', 'server, account, what it may do, until when']],
-  server: 'running',
   flags: [...clientFlags, 'json'],
   exitCodes: clientExitCodes,
   async run(input, context) {

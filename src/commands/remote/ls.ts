@@ -66,7 +66,6 @@ export const lsCommand = defineCommand({
     ['connbook ls --columns name,label.env', ''],
     ['connbook ls --label env=prod --count', 'how many'],
   ],
-  server: 'running',
   flags: [
     ...clientFlags,
     'sort',

@@ -82,7 +82,7 @@ export async function changeMany(
   back = '',
 ) {
   const { screen } = context
-  const { name } = client.endpoint
+  const { where } = client.endpoint
   const { verb, done } = change.patch === undefined ? removing : changing
   if (yes && !dryRun)
     return save === undefined
@@ -93,19 +93,19 @@ export async function changeMany(
     const trial = await explainFaults(ask(client, change, { dry_run: 1 }))
     const { matched, affected } = trial
     if (matched === 0)
-      return void screen.write(`No record is kept by --where; nothing has changed at ${name}\n`)
+      return void screen.write(`No record is kept by --where; nothing has changed ${where}\n`)
     await shown(
       context.print(linesOf(linesOfTrial(trial))),
       'show what would change',
       '; nothing has changed',
     )
     const what = `${counted(affected, 'record')}${affected < matched ? ` of ${matched}` : ''}`
-    if (dryRun) return void screen.write(`Would ${verb} ${what} at ${name}; nothing has changed\n`)
+    if (dryRun) return void screen.write(`Would ${verb} ${what} ${where}; nothing has changed\n`)
     if (affected === 0)
       return void screen.write(
-        `${counted(matched, 'record')} kept, and so already; nothing has changed at ${name}\n`,
+        `${counted(matched, 'record')} kept, and so already; nothing has changed ${where}\n`,
       )
-    if (!(await agrees(`${done} ${what} at ${name}?`, context))) throw new NotAgreedError()
+    if (!(await agrees(`${done} ${what} ${where}?`, context))) throw new NotAgreedError()
     try {
       const { tag } = trial
       return await (save === undefined

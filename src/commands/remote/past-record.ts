@@ -47,7 +47,7 @@ export async function findPast(client: Client, name: string, point: PastPoint): 
   const { history, since } = isObject(answered) ? answered : {}
   if (!Array.isArray(history) || !history.every(isEntry) || typeof since !== 'string')
     throw new OtherAnswerError(
-      `What ${client.endpoint.name} answers is not a history; is it an older connbook?`,
+      `Wh${client.endpoint.where} answers is not a history; is it an older connbook?`,
     )
   const undone = checkKnown(name, history, since, point)
   const present = holder ?? (await findById(client, history[0]?.id))
@@ -73,7 +73,7 @@ async function checkNeverDeleted(client: Client, name: string, id: number, time:
   const answered = await client.askJson({ method: 'GET', path: `/v1/history${query}` })
   const { history } = isObject(answered) ? answered : {}
   if (!Array.isArray(history))
-    throw new OtherAnswerError(`What ${client.endpoint.name} answers is not a history`)
+    throw new OtherAnswerError(`Wh${client.endpoint.where} answers is not a history`)
   const isAnother = (entry: unknown) =>
     isEntry(entry) && entry.event === 'configuration_deleted' && entry.id !== id
   if (!history.some(isAnother)) return

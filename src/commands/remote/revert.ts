@@ -1,7 +1,7 @@
 import { changesBetween } from '../../audit/audit-line.ts'
-import type { Call } from '../../client/call.ts'
 import type { Client } from '../../client/client.ts'
 import { recordPath } from '../../client/endpoint.ts'
+import type { Call } from '../../client/messages.ts'
 import { RefusedError } from '../../client/refused.ts'
 import { askForRecord } from '../../client/served-record.ts'
 import { linesOf } from '../../command-line/columns.ts'
@@ -33,7 +33,6 @@ export const revertCommand = defineCommand({
     ['connbook revert web1 --steps 3 --dry-run', 'changes nothing'],
     ['connbook revert web1 --to 7d', 'as seven days ago'],
   ],
-  server: 'running',
   notes: [
     `It shows what would change, and asks. In a pipe it needs --yes. It goes back behind all changes since, at most ${HISTORY_ENTRIES_MAX}. A record that was deleted comes back with a new id; one that was not there then is deleted, unless another one that had its name was deleted since.`,
   ],
@@ -55,10 +54,10 @@ export const revertCommand = defineCommand({
       const { present, then } = past
       if (isSame(present?.record, then))
         return void context.screen.write(
-          `${quoted(name)} is so already; nothing has changed at ${client.endpoint.name}\n`,
+          `${quoted(name)} is so already; nothing has changed ${client.endpoint.where}\n`,
         )
       if (!yes || dryRun) await show(client, context, past)
-      if (dryRun) return void context.screen.write(`Nothing has changed at ${client.endpoint.name}\n`)
+      if (dryRun) return void context.screen.write(`Nothing has changed ${client.endpoint.where}\n`)
       if (!yes && !(await agrees(questionOf(past, client), context))) throw new NotAgreedError()
       try {
         return await make(client, context, past)
@@ -111,8 +110,8 @@ function lineOf(before: Configuration | undefined, then: Configuration | undefin
 
 function questionOf({ present, then }: Past, { endpoint }: Client): string {
   if (then === undefined)
-    return `Delete ${quoted(present?.record.name ?? '')}, which was not there then, at ${endpoint.name}?`
-  return `Put ${quoted(then.name)} back at ${endpoint.name}?`
+    return `Delete ${quoted(present?.record.name ?? '')}, which was not there then, ${endpoint.where}?`
+  return `Put ${quoted(then.name)} back ${endpoint.where}?`
 }
 
 function make(client: Client, { screen }: CommandContext, { present, then }: Past): Promise<void> {

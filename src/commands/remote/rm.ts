@@ -22,7 +22,6 @@ export const rmCommand = defineCommand({
     ['connbook ls --names old | connbook rm -', 'a list'],
     ['connbook rm --where label=env=test', 'shows them, and asks'],
   ],
-  server: 'running',
   notes: [NAMES_NOTE, WHERE_NOTE],
   flags: [...clientFlags, 'ifMatch', ...manyFlags, 'reason'],
   exitCodes: changeExitCodes,

@@ -29,7 +29,6 @@ export const setCommand = defineCommand({
     ['connbook set --where label=env=test --port 2222', ''],
     ['connbook set web1 --create --hostname 192.0.2.10 --port 22 --username deploy', ''],
   ],
-  server: 'running',
   notes: [
     'With --create the record is added if it is missing, and replaced as a whole if it is there: labels that are not given go. So it may run twice.',
     NAMES_NOTE,
@@ -72,7 +71,7 @@ export const setCommand = defineCommand({
     if ((newName !== undefined || ifMatch !== undefined) && areSeveral(operands))
       throw new UsageError('--name and --if-match are for one record; name only that one')
     const names = await readNames(operands, context)
-    const client = await connect(input, context, 'set')
+    const client = await connect(input, context, 'set', { isMadeIfMissing: create })
     await forEachName(client, names, async (name) => {
       if (newName !== undefined && newName !== name) await warnOfThrough(client, context.screen, name)
       const call = askForRecord(client, {

@@ -33,7 +33,6 @@ export const sshCommand = defineCommand({
     ['connbook ssh web1 uptime', 'what follows the name is for ssh'],
     ['connbook ssh --print web1', 'the command line, which is not run'],
   ],
-  server: 'running',
   notes: [
     'ssh gets hostname, port and username, and as jump host and key the labels ssh.proxyjump and ssh.identityfile. A jump host may be the name of a record. Flags of connbook come before NAME. ssh does not get the variables that hold credentials of connbook.',
   ],
@@ -61,7 +60,10 @@ export const sshCommand = defineCommand({
       const line = args.map(wordForShell).join(' ')
       const seen = context.style.isTerminal ? escapeHidden(line) : line
       await shown(context.print(`${seen}\n`), 'show the command line')
-    } else await become(args, childEnvironment(context.environment))
+    } else {
+      await context.opened.disposeAsync()
+      await become(args, childEnvironment(context.environment))
+    }
   },
 })
 

@@ -29,12 +29,7 @@ export interface FileLogParts {
   readonly snapshotBytesMin: number
   /** Lists every change durably before a snapshot has it: the journal may go then. */
   readonly trail: ChangeTrail | undefined
-  /** Reads who may do what, if that has changed; undefined if it has not. */
-  readonly catchUpCredentials: () => Promise<void> | undefined
 }
-
-/** How often credentials are read again before a frame: they may change again meanwhile, but not for ever. */
-const READINGS_MAX = 3
 
 /** Keeps changes in a journal, and writes a snapshot when the journal has outgrown the last snapshot. */
 export class FileChangeLog implements ChangeLog {
@@ -90,8 +85,7 @@ export class FileChangeLog implements ChangeLog {
       await (isBulk ? records.applyTogether(changes, revision) : records.apply(changes, revision))
       this.#compactIfDue()
     }
-    const prepare = () => this.#catchUpCredentials()
-    await this.#journal.append({ json, count: changes.length, prepare, check, apply })
+    await this.#journal.append({ json, count: changes.length, check, apply })
     return { changes, revision: records.index.revision }
   }
 
@@ -100,19 +94,6 @@ export class FileChangeLog implements ChangeLog {
   async close(): Promise<void> {
     await this.#journal.close()
     await this.#compaction
-  }
-
-  #catchUpCredentials(): Promise<void> | undefined {
-    const reading = this.#parts.catchUpCredentials()
-    return reading && this.#readAgain(reading)
-  }
-
-  async #readAgain(first: Promise<void>) {
-    let reading: Promise<void> | undefined = first
-    for (let readings = 1; reading !== undefined; readings += 1) {
-      await reading
-      reading = readings < READINGS_MAX ? this.#parts.catchUpCredentials() : undefined
-    }
   }
 
   #compactIfDue() {

@@ -58,7 +58,7 @@ export async function createStore(folder: DataPaths, first: FirstRecords): Promi
  * @param snapshotBytesMin A smaller journal gets no snapshot.
  * @param scheduler Shares the event loop between this store and other long work.
  * @param recordBytesMax Memory for records.
- * @param catchUpCredentials As in `FileLogParts`.
+ * @param isReadOnly Whether nothing can be written: then a torn tail stays, and no change may be made.
  * @throws {DamagedFileError} for anything but a torn tail. Also if the trail lists a change that is missing.
  */
 export async function openConfigurationStore(
@@ -70,7 +70,7 @@ export async function openConfigurationStore(
     snapshotBytesMin = SNAPSHOT_JOURNAL_BYTES_MIN,
     scheduler = new Scheduler(),
     recordBytesMax = recordMemoryMax(),
-    catchUpCredentials = () => undefined,
+    isReadOnly = false,
   }: {
     mustExist: boolean
     log: Log
@@ -78,11 +78,11 @@ export async function openConfigurationStore(
     snapshotBytesMin?: number
     scheduler?: Scheduler
     recordBytesMax?: number
-    catchUpCredentials?: () => Promise<void> | undefined
+    isReadOnly?: boolean
   },
 ): Promise<ConfigurationStore> {
   const listed = await trail?.listed()
-  const opened = await openStoreFiles(folder, 'r+')
+  const opened = await openStoreFiles(folder, isReadOnly ? 'r' : 'r+')
   try {
     let recent: RecentChanges | undefined
     const state = await readStoreFiles(opened, folder, mustExist, listed, (durable) => {
@@ -91,17 +91,19 @@ export async function openConfigurationStore(
       recent.add(change, revision, before)
     })
     const { store = createStoreId(), index, oldJournal, unlisted } = state
-    await oldJournal?.file.cut(oldJournal.end, log)
+    if (!isReadOnly) await oldJournal?.file.cut(oldJournal.end, log)
     const journal = state.journal ?? (await createJournal(folder, store, index))
-    const position = await journal.file.cut(journal.end, log)
+    const position = isReadOnly
+      ? journal.file.positionAt(journal.end)
+      : await journal.file.cut(journal.end, log)
     await opened.snapshot?.close()
     await opened.oldJournal?.close()
-    if (trail !== undefined) await listAll(trail, store, unlisted)
+    if (trail !== undefined && !isReadOnly) await listAll(trail, store, unlisted)
     const records = new Records(index, scheduler, recent)
     const changeLog = new FileChangeLog(
       records,
       { ...state, store, position },
-      { folder, log, scheduler, snapshotBytesMin, trail, catchUpCredentials },
+      { folder, log, scheduler, snapshotBytesMin, trail },
     )
     records.onDurable((change, revision, before) => trail?.list(store, change, revision, before))
     return new ConfigurationStore(

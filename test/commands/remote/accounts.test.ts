@@ -123,18 +123,6 @@ describe('the commands for accounts with --server', () => {
     assert.equal((await home.run(['user', 'list', '--data', folder])).stdout, 'admin\tadmin\neve\n')
   })
 
-  it('refuse flags that do not go together', async (t) => {
-    const { run } = await setUp(t)
-    const home = await openHome(t)
-    const both = await run('user list --data x')
-    assert.deepEqual([both.code, both.stderr], [2, 'connbook: Give --server or --data, not both\n'])
-    const alone = await home.run(['user', 'list', '--plain'])
-    assert.deepEqual(
-      [alone.code, alone.stderr],
-      [2, 'connbook: --plain goes with --server; add that, or leave it out\n'],
-    )
-  })
-
   it('say so when the answer is not that of a connbook', async (t) => {
     const url = await serveOther(t, (_, response) => void response.end('{"accounts":[{"name":1}]}'))
     const home = await openHome(t)

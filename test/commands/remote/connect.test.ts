@@ -2,14 +2,13 @@ import '../../support/node-version.ts'
 import '../../support/light-argon2.ts'
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { chmod, rename, symlink, writeFile } from 'node:fs/promises'
+import { chown, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { loginsOf } from '../../../src/client/logins.ts'
 import { parseCommandLine } from '../../../src/command-line/command-line.ts'
-import { clientFlags, connect, connectElsewhere } from '../../../src/commands/remote/connect.ts'
-import { UsageError } from '../../../src/errors.ts'
+import { clientFlags, connect } from '../../../src/commands/remote/connect.ts'
 import { ownerSocketPath } from '../../../src/files/data-folder.ts'
 import { makeCertificate } from '../../support/certificate.ts'
 import { admin, client, start, usedFolder } from '../../support/service.ts'
@@ -19,23 +18,22 @@ import { problemOf, serveOther } from './other-server.ts'
 
 const DEFAULT = 'http://localhost:8080'
 const isRoot = process.getuid?.() === 0
-const notRoot = isRoot ? false : 'only root may not use a socket that nobody named'
-const onlyRoot = isRoot && 'root uses only a socket that it has named'
+const notRoot = isRoot ? false : 'only root can give files away'
+const OTHER = 65_534
 
 /** Connects as a command does. @param folder Stands for ./data. */
-async function connectWith(args: readonly string[], environment: NodeJS.ProcessEnv, folder: string) {
+async function connectWith(
+  t: TestContext,
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv,
+  folder: string,
+) {
   const { options, given } = parseCommandLine(args, environment, clientFlags)
   const isNamed = given.has('--data') || environment.CONNBOOK_DATA !== undefined
-  return connect({ options: isNamed ? options : { ...options, data: folder }, given }, { environment }, 'ls')
-}
-
-/** The same for `import`: undefined where it works on the folder. */
-async function placeBesideFolder(args: readonly string[], environment: NodeJS.ProcessEnv, folder: string) {
-  const flags = [...clientFlags, 'etcd'] as const
-  const { options, given } = parseCommandLine(args, environment, flags)
-  const isNamed = given.has('--data') || environment.CONNBOOK_DATA !== undefined
-  const input = { options: isNamed ? options : { ...options, data: folder }, given }
-  return (await connectElsewhere(input, { environment }, 'import'))?.endpoint.name
+  const opened = new AsyncDisposableStack()
+  t.after(() => opened.disposeAsync())
+  const context = { environment, opened, screen: { write() {} } }
+  return connect({ options: isNamed ? options : { ...options, data: folder }, given }, context, 'ls')
 }
 
 /** The name of the place that it finds. */
@@ -75,61 +73,44 @@ describe('which server is called', () => {
     const none = await temporaryFolder(t)
     const [byFlag, byVariable] = [await folderWithSocket(t), await folderWithSocket(t)]
     const all: NodeJS.ProcessEnv = { ...environment }
-    const { endpoint } = await connectWith([], all, none)
+    const { endpoint } = await connectWith(t, [], all, none)
     assert.equal(endpoint.name, DEFAULT)
-    assert.match(endpoint.remedy ?? '', /^name a server with --server URL, .* --data FOLDER$/)
+    assert.match(
+      endpoint.remedy ?? '',
+      /^there is nothing of connbook in "[^"]+" either; name a server .* --data FOLDER$/,
+    )
     await keep(environment, 'http://127.0.0.1:1')
-    assert.equal(await placeOf([], all, none), 'http://127.0.0.1:1')
+    assert.equal(await placeOf(t, [], all, none), 'http://127.0.0.1:1')
     all.CONNBOOK_DATA = byVariable
-    assert.equal(await placeOf([], all, none), `unix:${ownerSocketPath(byVariable)}`)
+    assert.equal(await placeOf(t, [], all, none), byVariable)
     all.CONNBOOK_SERVER = 'http://127.0.0.1:2'
-    assert.equal(await placeOf([], all, none), 'http://127.0.0.1:2')
+    assert.equal(await placeOf(t, [], all, none), 'http://127.0.0.1:2')
     const flags = ['--data', byFlag]
-    assert.equal(await placeOf(flags, all, none), `unix:${ownerSocketPath(byFlag)}`)
+    assert.equal(await placeOf(t, flags, all, none), byFlag)
     assert.equal(
-      await placeOf([...flags, '--server', 'http://127.0.0.1:3/'], all, none),
+      await placeOf(t, [...flags, '--server', 'http://127.0.0.1:3/'], all, none),
       'http://127.0.0.1:3',
     )
   })
 
-  it('is the same for import and export, which work on a folder themselves', async (t) => {
-    const { environment } = await openHome(t)
-    const none = await temporaryFolder(t)
-    const used = await usedFolder(t)
-    const all: NodeJS.ProcessEnv = { ...environment }
-    assert.equal(await placeBesideFolder([], all, none), DEFAULT)
-    assert.equal(await placeBesideFolder([], all, used), undefined)
-    await keep(environment, 'http://127.0.0.1:1')
-    assert.equal(await placeBesideFolder([], all, used), 'http://127.0.0.1:1')
-    assert.equal(await placeBesideFolder(['--etcd', 'https://127.0.0.1:9'], all, used), undefined)
-    all.CONNBOOK_DATA = none
-    assert.equal(await placeBesideFolder([], all, used), undefined)
-    all.CONNBOOK_SERVER = 'http://127.0.0.1:2'
-    assert.equal(await placeBesideFolder([], all, used), 'http://127.0.0.1:2')
-    assert.equal(await placeBesideFolder(['--data', none], all, used), undefined)
-    const flags = ['--data', none, '--server', 'http://127.0.0.1:3']
-    assert.equal(await placeBesideFolder(flags, all, used), 'http://127.0.0.1:3')
-    await keep(environment, 'http://127.0.0.1:4')
-    await assert.rejects(placeBesideFolder([], environment, used), UsageError)
-  })
-
-  it('is the socket in ./data after the login', { skip: onlyRoot }, async (t) => {
+  it('is the book in ./data after the login, whether a server has it or not', async (t) => {
     const { environment } = await openHome(t)
     const folder = await folderWithSocket(t)
-    assert.equal(await placeOf([], environment, folder), `unix:${ownerSocketPath(folder)}`)
+    for (const data of [folder, await usedFolder(t)])
+      assert.equal(await placeOf(t, [], environment, data), data)
     await keep(environment, 'http://127.0.0.1:1')
-    assert.equal(await placeOf([], environment, folder), 'http://127.0.0.1:1')
+    assert.equal(await placeOf(t, [], environment, folder), 'http://127.0.0.1:1')
   })
 
-  it('is for root no socket in ./data, but one that is named', { skip: notRoot }, async (t) => {
+  it('is not that of somebody else in ./data, unless it is named', { skip: notRoot }, async (t) => {
     const { environment } = await openHome(t)
     const folder = await folderWithSocket(t)
-    const { endpoint } = await connectWith([], environment, folder)
-    assert.equal(endpoint.name, DEFAULT)
-    assert.match(endpoint.remedy ?? '', /^to call the server of \.\/data as root, name the folder: --data \//)
-    const named = `unix:${ownerSocketPath(folder)}`
-    assert.equal(await placeOf([], { ...environment, CONNBOOK_DATA: folder }, folder), named)
-    assert.equal(await placeOf(['--data', folder], environment, folder), named)
+    await chown(folder, OTHER, OTHER)
+    await assert.rejects(placeOf(t, [], environment, folder), {
+      code: 'invalid_usage',
+      message: /it belongs to another account \(owner 65534, mode 0700\); .* name it: --data \//,
+    })
+    assert.equal(await placeOf(t, ['--data', folder], environment, folder), folder)
   })
 
   it('must be said when there are several logins', async (t) => {
@@ -144,7 +125,7 @@ describe('which server is called', () => {
   it('may be the host of a login, with or without its port', async (t) => {
     const { environment, run } = await openHome(t)
     await keep(environment, 'https://book.example:8443/base', 'http://127.0.0.1:1', 'http://127.0.0.1:2')
-    const byHost = (host: string) => placeOf(['--server', host], environment, '/nowhere')
+    const byHost = (host: string) => placeOf(t, ['--server', host], environment, '/nowhere')
     assert.equal(await byHost('book.example'), 'https://book.example:8443/base')
     assert.equal(await byHost('book.example:8443'), 'https://book.example:8443/base')
     assert.equal(await byHost('127.0.0.1:2'), 'http://127.0.0.1:2')
@@ -158,29 +139,6 @@ describe('which server is called', () => {
     }
   })
 
-  it('is not reached through a folder without a server, or a stale socket', async (t) => {
-    const { run } = await openHome(t)
-    const folder = await temporaryFolder(t)
-    const empty = await run(['ls', '--data', folder])
-    assert.equal(empty.code, 6)
-    assert.match(
-      empty.stderr,
-      /^connbook: Cannot call the server of "[^\n]+": no server has made its socket [^\n]+\n$/,
-    )
-    const server = createServer().listen(join(folder, 'socket'))
-    await once(server, 'listening')
-    // Node removes at the end what it has made, by its name.
-    await rename(join(folder, 'socket'), ownerSocketPath(folder))
-    server.close()
-    await once(server, 'close')
-    const stale = await run(['ls'], { environment: { CONNBOOK_DATA: folder } })
-    assert.equal(stale.code, 6)
-    assert.match(
-      stale.stderr,
-      /^connbook: Cannot connect to unix:[^\n]+ \(ECONNREFUSED\); start the server of that folder, or [^\n]+\n$/,
-    )
-  })
-
   it('is not reached through a link to nothing, which is named', async (t) => {
     const { run } = await openHome(t)
     const link = join(await temporaryFolder(t), 'link')
@@ -192,20 +150,11 @@ describe('which server is called', () => {
     }
   })
 
-  it('is not reached through a folder that others may enter', async (t) => {
-    const { run } = await openHome(t)
-    const folder = await folderWithSocket(t)
-    await chmod(folder, 0o755)
-    const { code, stderr } = await run(['ls', '--data', folder])
-    assert.equal(code, 6)
-    assert.match(stderr, /\.control is not used: its folder is not private/)
-  })
-
   it('can be on a Unix socket with a base path of its own kind, or below a base path', async (t) => {
     const { environment } = await openHome(t)
     const home = await openServer(t)
     const socket = `unix:${ownerSocketPath(home.service.folder.path)}`
-    assert.equal(await placeOf(['--server', socket], environment, '/nowhere'), socket)
+    assert.equal(await placeOf(t, ['--server', socket], environment, '/nowhere'), socket)
     const service = await start(t, { flags: ['--base-path', '/book'] })
     const { code, stderr } = await home.run(
       ['add', 'x', '--hostname', 'h', '--port', '1', '--username', 'u'],
@@ -250,7 +199,7 @@ describe('which server is called', () => {
       ['ls', '--server', 'bob:s3cret@h'],
       ['ls', '--server', 'ftp://bob:s3cret@h'],
       ['login', 'https://bob:s3/cr@et@h'],
-      ['export', '--format', 'csv', '--etcd', 'http://bob:s3cret@h'],
+      ['backup', '-', '--etcd', 'http://bob:s3cret@h'],
       ['healthcheck', 'ftp://bob:s3cret@h'],
       ['healthcheck', 'http://bob:s3cret@127.0.0.1:1'],
     ]) {

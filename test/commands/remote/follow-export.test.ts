@@ -15,8 +15,7 @@ import {
   NEXT_WAIT_MS,
   RETRY_MS,
 } from '../../../src/commands/follow-export.ts'
-import { clientFlags } from '../../../src/commands/remote/connect.ts'
-import { findFollowedServer } from '../../../src/commands/remote/followed-server.ts'
+import { clientFlags, connect } from '../../../src/commands/remote/connect.ts'
 import type { WantedExport } from '../../../src/commands/served-export.ts'
 import { eventually } from '../../support/eventually.ts'
 import { freePort } from '../../support/free-port.ts'
@@ -32,11 +31,7 @@ const spaced = { ...web1, name: 'a b' }
 const asCsv = { format: 'csv', skip: false, query: '' } as const
 
 /** Follows an export until the test ends. */
-async function follow(
-  t: TestContext,
-  server: Parameters<typeof followExport>[0]['server'],
-  wanted: WantedExport = asCsv,
-) {
+async function follow(t: TestContext, client: Client, wanted: WantedExport = asCsv) {
   skipPauses(t, GATHER_MS, FILE_LOOK_MS, RETRY_MS, NEXT_WAIT_MS)
   const folder = join(await temporaryFolder(t), 'of the file')
   await mkdir(folder)
@@ -48,7 +43,7 @@ async function follow(
   const writes: boolean[] = []
   const command = { fileIsFresh: (isWritten: boolean) => void writes.push(isWritten), stop: async () => {} }
   const begin = () => {
-    const file = { server, wanted, path, what: 'Cannot write the export to', command }
+    const file = { client, wanted, path, what: 'Cannot write the export to', command }
     const screen = { write: (text: string) => (stderr += text) }
     return followExport(file, screen, controller.signal)
   }
@@ -63,18 +58,23 @@ async function follow(
   }
 }
 
-async function serverOf(service: Pick<TestService, 'url' | 'bearer'>) {
+async function clientOf(service: Pick<TestService, 'url' | 'bearer'>) {
   const endpoint = parseEndpoint(service.url)
   assert.ok(endpoint)
   const token = (await service.bearer()).replace('Bearer ', '')
-  const client = new Client(endpoint, tokenCredential(token), true)
-  return { folder: undefined, connect: async () => client }
+  return new Client(endpoint, tokenCredential(token), true)
+}
+
+function contextFor(t: TestContext) {
+  const opened = new AsyncDisposableStack()
+  t.after(() => opened.disposeAsync())
+  return { environment: {}, screen: { write() {} }, opened }
 }
 
 describe('connbook export --follow', () => {
   it('writes the file, and again after a change of what is in it', async (t) => {
     const { service, ask } = await openServer(t, [web1, db1])
-    const followed = await follow(t, await serverOf(service), { ...asCsv, query: 'label=env=prod' })
+    const followed = await follow(t, await clientOf(service), { ...asCsv, query: 'label=env=prod' })
     const ended = followed.begin()
     await eventually('it is written', () => followed.writes.length === 1)
     assert.equal(
@@ -97,7 +97,7 @@ describe('connbook export --follow', () => {
 
   it('writes nothing at the start if the file is as it should be', async (t) => {
     const { service } = await openServer(t, [web1])
-    const followed = await follow(t, await serverOf(service))
+    const followed = await follow(t, await clientOf(service))
     await writeFile(followed.path, 'name,hostname,port,username\r\nweb1,192.0.2.10,22,deploy\r\n')
     const ended = followed.begin()
     await eventually('it is fresh', () => followed.writes.length === 1)
@@ -110,7 +110,7 @@ describe('connbook export --follow', () => {
     const labels = { 'ssh.proxyjump': 'db1' }
     const { service, ask } = await openServer(t, [db1, { ...web1, labels }])
     const wanted = { format: 'ssh-config', skip: false, query: 'prefix=web' } as const
-    const followed = await follow(t, await serverOf(service), wanted)
+    const followed = await follow(t, await clientOf(service), wanted)
     const ended = followed.begin()
     await eventually('it is written', () => followed.writes.length === 1)
     assert.match(await followed.text(), /ProxyJump app@db1.example:5432\n/)
@@ -124,7 +124,7 @@ describe('connbook export --follow', () => {
   it('keeps the file while a record cannot be expressed, and says so once', async (t) => {
     const { service, ask } = await openServer(t, [web1])
     const wanted = { format: 'ssh-config', skip: false, query: '' } as const
-    const followed = await follow(t, await serverOf(service), wanted)
+    const followed = await follow(t, await clientOf(service), wanted)
     const ended = followed.begin()
     await eventually('it is written', () => followed.writes.length === 1)
     const before = await followed.text()
@@ -145,7 +145,7 @@ describe('connbook export --follow', () => {
   it('names what it leaves out once, and again when that is something else', async (t) => {
     const { service, ask } = await openServer(t, [web1, spaced])
     const wanted = { format: 'ssh-config', skip: true, query: '' } as const
-    const followed = await follow(t, await serverOf(service), wanted)
+    const followed = await follow(t, await clientOf(service), wanted)
     const ended = followed.begin()
     for (const port of [1, 2, 3]) {
       await ask('PATCH', '/configurations/web1', { body: { port } })
@@ -162,7 +162,7 @@ describe('connbook export --follow', () => {
     const folder = await usedFolder(t)
     const place = ['--host', '127.0.0.1', '--port', String(await freePort())]
     const before = await start(t, { folder, place })
-    const followed = await follow(t, await serverOf(before))
+    const followed = await follow(t, await clientOf(before))
     const ended = followed.begin()
     await eventually('it is written', () => followed.writes.length === 1)
     await before.stop()
@@ -182,9 +182,8 @@ describe('connbook export --follow', () => {
   it("asks the folder's server by the owner's socket, also one that is yet to start", async (t) => {
     const folder = await usedFolder(t)
     const { options, given } = parseCommandLine(['--data', folder], {}, clientFlags)
-    const server = await findFollowedServer({ options, given }, { environment: {} }, 'export')
-    assert.equal(server.folder, folder)
-    const followed = await follow(t, server)
+    const client = await connect({ options, given }, contextFor(t), 'export', { isServerOnly: true })
+    const followed = await follow(t, client)
     const ended = followed.begin()
     await eventually('it is said', () => followed.stderr().includes('tried again'))
     for (const name of ['web1', 'web2']) {
@@ -206,10 +205,8 @@ describe('connbook export --follow', () => {
   it('waits for a server whose folder is not there yet', async (t) => {
     const folder = join(await temporaryFolder(t), 'data')
     const { options, given } = parseCommandLine(['--data', folder], {}, clientFlags)
-    const followed = await follow(
-      t,
-      await findFollowedServer({ options, given }, { environment: {} }, 'export'),
-    )
+    const client = await connect({ options, given }, contextFor(t), 'export', { isServerOnly: true })
+    const followed = await follow(t, client)
     const ended = followed.begin()
     await eventually('it is said', () => followed.stderr().includes('tried again'))
     await start(t, { folder })
@@ -224,7 +221,7 @@ describe('connbook export --follow', () => {
 
   it('puts the file back after it, or its folder, has gone or was changed', async (t) => {
     const { service } = await openServer(t, [web1])
-    const followed = await follow(t, await serverOf(service))
+    const followed = await follow(t, await clientOf(service))
     const ended = followed.begin()
     const isThere = async () => /^name,.*\r\nweb1,.*\r\n$/.test(await followed.text())
     await eventually('it is there', isThere)
@@ -244,7 +241,7 @@ describe('connbook export --follow', () => {
 
   it('removes what a killed one has left beside the file, and nothing else', async (t) => {
     const { service } = await openServer(t, [web1])
-    const followed = await follow(t, await serverOf(service))
+    const followed = await follow(t, await clientOf(service))
     const others = ['.other.0123456789ab.tmp', '.out.swp', 'out.tmp']
     for (const name of ['.out.0123456789ab.tmp', ...others]) await writeFile(join(followed.folder, name), 'x')
     const ended = followed.begin()
@@ -256,7 +253,7 @@ describe('connbook export --follow', () => {
 
   it('replaces what a link points to', async (t) => {
     const { service } = await openServer(t, [web1])
-    const followed = await follow(t, await serverOf(service))
+    const followed = await follow(t, await clientOf(service))
     const target = join(await temporaryFolder(t), 'target')
     await writeFile(target, '')
     await symlink(target, followed.path)
@@ -326,7 +323,6 @@ describe('connbook export --follow', () => {
       [['--run', 'true'], /Give --run with --follow/],
       [['--run', 'true', '--output', file], /Give --run with --follow/],
       [['--run', ' ', '--output', file, '--follow'], /it must be a command/],
-      [['--follow', '--output', file, '--etcd', 'http://127.0.0.1:1'], /not --etcd/],
       [['--follow', '--output', file, '--port', 'x'], /port must/],
     ] as const) {
       const { code, stderr } = await run(['export', '--format', 'csv', ...words])

@@ -186,7 +186,7 @@ describe('connbook whoami', () => {
     const { service } = await openServer(t)
     const { run } = await openHome(t)
     const { stdout } = await run(['whoami', '--data', service.folder.path])
-    assert.match(stdout, /^server\tunix:\/.*\/\.control\n/)
+    assert.match(stdout, /^server\t\/.*\n/)
     assert.ok(stdout.includes(`\naccount\t${systemAccount()}\n`), stdout)
   })
 

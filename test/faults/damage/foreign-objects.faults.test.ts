@@ -96,7 +96,7 @@ describe('in the place of a data file', { timeout: TIMEOUT_MS }, () => {
   }
 
   it('a fifo is refused by the server and by commands in one line, and blocks neither', async (t) => {
-    for (const name of [dataFiles.journal, dataFiles.accounts, dataFiles.accountsLock, dataFiles.lock]) {
+    for (const name of [dataFiles.journal, dataFiles.accounts, dataFiles.lock]) {
       const folder = await usedFolder(t)
       const path = join(folder, name)
       await rm(path)

@@ -20,7 +20,6 @@ const points: readonly { call: string; file?: string }[] = [
   { call: 'rename' },
   { call: 'openat', file: '.' },
   { call: 'openat', file: dataFiles.lock },
-  { call: 'openat', file: dataFiles.accountsLock },
   { call: 'openat', file: dataFiles.revocations },
   { call: 'openat', file: dataFiles.snapshot },
   { call: 'openat', file: dataFiles.journalOld },

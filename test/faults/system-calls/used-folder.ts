@@ -111,7 +111,6 @@ async function copyOf(t: Lifetime, used: UsedFolder): Promise<UsedFolder> {
 export async function checkEntries(data: string, besides: RegExp): Promise<void> {
   const always: readonly string[] = [
     dataFiles.accounts,
-    dataFiles.accountsLock,
     dataFiles.initialCredentials,
     dataFiles.journal,
     dataFiles.keys,

@@ -224,7 +224,6 @@ export function createVolatileFiles(
     readdir: (path) => run('readdir', path, () => disk.entries(path)),
     access: (path) => run('access', path, () => void getEntry(path)),
     stat: (path) => run('stat', path, () => stats(path)),
-    statNow: (path) => stats(path),
     lstat: (path) => run('lstat', path, () => stats(path)),
     freeBytes: async () => 0,
     lock: noPath,

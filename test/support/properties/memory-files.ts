@@ -51,7 +51,6 @@ export function createMemoryFiles(): MemoryFiles {
     lstat: async (path) => statsOf(path),
     freeBytes: async () => 0,
     stat: async (path) => (contents.has(basename(path)) ? statsOf(path) : ({ uid: 0, gid: 0 } as Stats)),
-    statNow: (path) => (contents.has(basename(path)) ? statsOf(path) : undefined),
     access: async () => {},
     mkdir: unused,
     rmdir: unused,
