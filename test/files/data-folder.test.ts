@@ -59,7 +59,7 @@ describe('opening a data folder', () => {
   it('succeeds for one process at a time, and again after the release', async (t) => {
     const path = await temporaryFolder(t)
     const first = await openUntilEnd(t, path)
-    await assert.rejects(openDataFolder(path), (error) => {
+    await assert.rejects(openDataFolder(path, undefined, { lockWaitMs: 0 }), (error) => {
       return error instanceof FolderInUseError && error.message.includes(`"${path}"`)
     })
     first.release()

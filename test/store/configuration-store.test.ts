@@ -83,7 +83,7 @@ describe('a configuration store', () => {
 
   it('can be opened by only one process', async (t) => {
     const { path, close } = await heldStore(t)
-    await assert.rejects(openDataFolder(path), FolderInUseError)
+    await assert.rejects(openDataFolder(path, undefined, { lockWaitMs: 0 }), FolderInUseError)
     await close()
     assert.deepEqual(await storedNames(t, path), [])
   })
