@@ -4,8 +4,6 @@ import type { StoredKey } from './keys.ts'
 
 /** Where accounts and signing keys are kept: in a folder, or for all nodes of a cluster in etcd. */
 export interface CredentialStorage {
-  /** For messages: the path of a folder. */
-  readonly place: string
   /** The shell command of some words, such as `user add NAME`, that works on these accounts. */
   readonly commandOf: (words: string) => string
   readonly accounts: SharedDocument<Accounts>
@@ -13,10 +11,6 @@ export interface CredentialStorage {
   readonly keys: SharedDocument<readonly StoredKey[]>
   /** Undefined if they are kept nowhere. */
   readonly initial: InitialSecrets | undefined
-  /** The latest moment that a server has stored as passed, in ms since 1970; 0 if there is none. */
-  latestMoment(): Promise<number>
-  /** Whether revocations are kept. Without keys and revocations, the next start makes both. */
-  hasRevocations(): Promise<boolean>
 }
 
 /** The credentials that the first start made up, in plain text. */

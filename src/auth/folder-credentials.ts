@@ -6,7 +6,6 @@ import { accountsDocument, accountsMissing } from './accounts-file.ts'
 import type { CredentialStorage } from './credential-storage.ts'
 import { forgetInitialCredentials } from './initial-credentials.ts'
 import { keysDocument, readKeys, type StoredKey } from './keys.ts'
-import { checkRevocations, openRevocationsFile } from './revocations-file.ts'
 
 /**
  * The accounts and keys of a folder that has been in use; only its owner may change them.
@@ -18,22 +17,20 @@ export function folderCredentials(
   accounts?: Accounts,
   keys = folderKeys(folder),
 ): CredentialStorage {
+  return credentialsBeside(folder, { accounts: folderAccounts(folder, accounts), keys })
+}
+
+/** Accounts and keys, wherever they are kept, of a server or node that has this folder. */
+export function credentialsBeside(
+  folder: DataPaths,
+  documents: Pick<CredentialStorage, 'accounts' | 'keys'>,
+): CredentialStorage {
   return {
-    place: folder.path,
+    ...documents,
     commandOf: (words) => `connbook ${words} --data ${quoteForShell(folder.path)}`,
-    accounts: folderAccounts(folder, accounts),
-    keys,
     initial: {
       file: folder.file(dataFiles.initialCredentials),
       forget: (kind, name) => forgetInitialCredentials(folder, kind, name),
-    },
-    async latestMoment() {
-      return (await checkRevocations(folder, true, 'r'))?.passed ?? 0
-    },
-    async hasRevocations() {
-      const file = await openRevocationsFile(folder, 'r')
-      await file?.close()
-      return file !== undefined
     },
   }
 }

@@ -1,9 +1,7 @@
 import { isIP } from 'node:net'
-import { resolve } from 'node:path'
 import { UsageError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { isLoopback } from '../network.ts'
-import { wordForShell } from '../shell.ts'
 import { ClusterKeys } from './cluster-keys.ts'
 import { type EtcdFileOptions, EtcdFiles } from './etcd-files.ts'
 import { type Gateway, openGateway } from './gateway.ts'
@@ -25,8 +23,6 @@ export interface ClusterAccess extends Disposable {
   readonly sealer: Sealer
   /** For messages. */
   readonly place: string
-  /** The words of a command line that name the same cluster, with full paths. */
-  readonly flags: string
   /** Reads the credential files for etcd again. Undefined without such files. */
   readonly reload: (() => void) | undefined
 }
@@ -54,26 +50,9 @@ export function accessCluster(options: ClusterOptions, log?: Log): ClusterAccess
     sealer,
     keys: new ClusterKeys(etcdPrefix),
     place: `etcd at ${etcd.join(', ')}, prefix ${etcdPrefix}`,
-    flags: flagsOf(options),
     reload: files.reload,
     [Symbol.dispose]: () => gateway.close(),
   }
-}
-
-function flagsOf({ etcd = [], etcdPrefix, etcdUser, etcdPlain, ...files }: ClusterOptions): string {
-  const file = (path: string | undefined) => (path === undefined ? undefined : resolve(path))
-  const values: readonly (readonly [flag: string, value: string | undefined])[] = [
-    ...etcd.map((url) => ['--etcd', url] as const),
-    ['--etcd-prefix', etcdPrefix],
-    ['--etcd-ca', file(files.etcdCa)],
-    ['--etcd-cert', file(files.etcdCert)],
-    ['--etcd-key', file(files.etcdKey)],
-    ['--etcd-user', etcdUser],
-    ['--etcd-password-file', file(files.etcdPasswordFile)],
-    ['--etcd-key-file', file(files.etcdKeyFile)],
-  ]
-  const given = values.flatMap(([flag, value]) => (value === undefined ? [] : [flag, wordForShell(value)]))
-  return [...given, ...(etcdPlain ? ['--etcd-plain'] : [])].join(' ')
 }
 
 function checkPairs({ etcdCert, etcdKey, etcdUser, etcdPasswordFile }: ClusterOptions) {

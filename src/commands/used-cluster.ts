@@ -1,15 +1,9 @@
-import type { CredentialStorage } from '../auth/credential-storage.ts'
 import { accessCluster, type ClusterOptions } from '../cluster/cluster-access.ts'
-import { readUsedCluster, restoreCluster, takeClusterBackup } from '../cluster/cluster-backup.ts'
-import { clusterCredentials, clusterDocuments } from '../cluster/cluster-documents.ts'
+import { restoreCluster, takeClusterBackup } from '../cluster/cluster-backup.ts'
 import { type ClusterFailure, clusterFailureOf } from '../cluster/cluster-error.ts'
 import { examineCluster } from '../cluster/cluster-examination.ts'
-import { storeIdOf } from '../cluster/cluster-meta.ts'
-import { checkCluster } from '../cluster/cluster-reading.ts'
 import { upgradeCluster } from '../cluster/cluster-upgrade.ts'
-import type { DataPaths } from '../files/data-folder.ts'
 import type { Backup } from '../state/backup-document.ts'
-import type { StoredRecords } from '../storage/file/file-storage.ts'
 import type { Finding } from '../storage/finding.ts'
 import type { ConfigurationIndex } from '../store/configuration-index.ts'
 
@@ -20,8 +14,6 @@ import type { ConfigurationIndex } from '../store/configuration-index.ts'
 export interface UsedCluster extends Disposable {
   /** For messages. */
   readonly place: string
-  /** The records of one moment. */
-  readRecords(): Promise<StoredRecords>
   /** Also throws {BackupFailedError}. */
   takeBackup(): Promise<Backup>
   /** Fills an empty prefix; may be repeated. */
@@ -29,8 +21,6 @@ export interface UsedCluster extends Disposable {
   /** Raises the form of what it holds to the newest; see `upgradeCluster`. */
   upgrade(): Promise<boolean>
   examine(): Promise<{ readonly findings: readonly Finding[]; readonly index: ConfigurationIndex }>
-  /** @param folder Where to keep the audit trail of changes; undefined for a command that only reads. */
-  openCredentials(folder: DataPaths | undefined): Promise<CredentialStorage>
 }
 
 /**
@@ -41,23 +31,15 @@ export interface UsedCluster extends Disposable {
 export function usedCluster(options: ClusterOptions): UsedCluster | undefined {
   const access = accessCluster(options)
   if (access === undefined) return undefined
-  const { gateway, keys, place } = access
+  const { gateway, place } = access
   return {
     place,
-    async readRecords() {
-      const { meta, index } = await readUsedCluster(access)
-      return { store: storeIdOf(meta.value), index }
-    },
     takeBackup: () => takeClusterBackup(access),
     restore: (backup) => restoreCluster(access, backup),
     upgrade: () => upgradeCluster(access),
     async examine() {
       const { findings, state } = await examineCluster(access)
       return { findings, index: state.index }
-    },
-    async openCredentials(folder) {
-      await checkCluster(gateway, keys)
-      return clusterCredentials(access, clusterDocuments(access), folder)
     },
     [Symbol.dispose]: () => gateway.close(),
   }

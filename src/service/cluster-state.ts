@@ -2,11 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import type { AuditTrail } from '../audit/audit-trail.ts'
 import { openClockFloor } from '../auth/clock.ts'
+import { credentialsBeside } from '../auth/folder-credentials.ts'
 import { writeInitialCredentials } from '../auth/initial-credentials.ts'
 import { prepareKeys, secondsOf } from '../auth/key-rotation.ts'
 import { createKey } from '../auth/keys.ts'
 import { accessCluster, type ClusterAccess } from '../cluster/cluster-access.ts'
-import { type ClusterDocuments, clusterCredentials, clusterDocuments } from '../cluster/cluster-documents.ts'
+import { type ClusterDocuments, clusterDocuments } from '../cluster/cluster-documents.ts'
 import { emptyNow } from '../cluster/cluster-error.ts'
 import { createMeta, raiseEpoch, storeIdOf } from '../cluster/cluster-meta.ts'
 import { type ClusterState, readCluster } from '../cluster/cluster-reading.ts'
@@ -77,7 +78,7 @@ export async function openClusterState(
     store,
     cookieId: storeId,
     revocations,
-    credentials: clusterCredentials(access, documents, folder),
+    credentials: credentialsBeside(folder, documents),
     accounts: documents.accounts.decode(state.accounts),
     keys: storedKeys,
     madeUp: made?.madeUp,

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { resolve } from 'node:path'
 import { FolderRefusedError, ifPresent, ifReachable } from '../errors.ts'
-import { checkDataFolder, type DataPaths, dataFiles, dataPaths } from '../files/data-folder.ts'
+import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import { createJsonDocument, type JsonDocument } from '../files/json-document.ts'
 import { checkMembers, isObject } from '../json.ts'
 
@@ -43,17 +42,6 @@ function nodeDocument({ file, files }: DataPaths): JsonDocument<FolderNode> {
     ADVICE,
     files,
   )
-}
-
-/** @throws {FolderRefusedError} if the folder is not that of a node, or as `checkDataFolder` does. */
-export async function getNodeFolder(path: string): Promise<DataPaths> {
-  const folder = dataPaths(resolve(path))
-  if (!(await isNodeFolder(folder)))
-    throw new FolderRefusedError(
-      `Cannot find a node of a cluster in "${folder.path}", whose audit trail could tell of the command; name its data folder with --data`,
-    )
-  await checkDataFolder(folder)
-  return folder
 }
 
 /** Whether a folder is that of a node of a cluster: it holds no records. */

@@ -21,7 +21,7 @@ describe('a command', () => {
     assert.match(added.stdout, /^client_secret: /m)
     assert.match(
       added.stderr,
-      /^\S+ error audit_not_written file=\S+audit\.jsonl reason="?[^\n]*EFBIG[^\n]*\n$/,
+      /^\S+ error audit_not_written file=\S+audit\.jsonl reason="?[^\n]*EFBIG[^\n]*$/m,
     )
     const { stdout } = await runExecutable(['client', 'list', '--data', folder])
     assert.match(stdout, /^ci$/m)

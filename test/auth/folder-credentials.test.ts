@@ -5,13 +5,10 @@ import { describe, it, type TestContext } from 'node:test'
 import { addAccount, noAccounts } from '../../src/auth/accounts.ts'
 import { accountsDocument } from '../../src/auth/accounts-file.ts'
 import { folderCredentials } from '../../src/auth/folder-credentials.ts'
-import { openRevocations } from '../../src/auth/folder-revocations.ts'
 import { findInitialCredentials, writeInitialCredentials } from '../../src/auth/initial-credentials.ts'
 import { DamagedFileError } from '../../src/errors.ts'
 import { dataFiles } from '../../src/files/data-folder.ts'
 import { createFailingFiles, failOn } from '../support/failing-files.ts'
-import { holdClock } from '../support/held-clock.ts'
-import { createMemoryLog } from '../support/memory-log.ts'
 import { openedFolder } from '../support/temporary-folder.ts'
 
 const one = addAccount(noAccounts, 'client', 'one', 'sha256:1')
@@ -69,20 +66,6 @@ describe('an edit of the accounts of a folder', () => {
 })
 
 describe('the credentials of a folder', () => {
-  it('know the latest moment that a server has stored', async (t) => {
-    const { folder, credentials } = await setUp(t)
-    assert.equal(await credentials.hasRevocations(), false)
-    await assert.rejects(credentials.latestMoment(), DamagedFileError)
-    const clock = holdClock()
-    const log = createMemoryLog()
-    const revocations = await openRevocations(folder, { mustExist: false, log, makeClock: clock.make })
-    assert.equal(await credentials.hasRevocations(), true)
-    // A server stores it right after the start, or later.
-    assert.ok([0, clock.wall].includes(await credentials.latestMoment()))
-    await revocations.close()
-    assert.equal(await credentials.latestMoment(), clock.wall)
-  })
-
   it('forget the initial ones of an account', async (t) => {
     const { folder, credentials } = await setUp(t)
     await writeInitialCredentials(folder, { username: 'admin', password: 'x', client_id: 'one' })

@@ -30,8 +30,8 @@ async function olderCluster(t: TestContext) {
       environment: { CONNBOOK_ADMIN_PASSWORD: admin.password },
     })
   const data = ['--data', join(folder, 'node')]
-  const run = (words: string, input = admin.password) =>
-    runCommand([...words.split(' '), ...data, ...flags], { input })
+  const run = (words: string) => runCommand([...words.split(' '), ...data], { input: admin.password })
+  const upgrade = (...words: string[]) => runCommand(['cluster', 'upgrade', ...words, ...flags])
 
   const { gateway, keys } =
     accessCluster({
@@ -46,32 +46,32 @@ async function olderCluster(t: TestContext) {
   const versions = async () => [await versionOf(keys.meta), await versionOf(keys.accounts)]
 
   const first = await node()
-  await first.stop()
   assert.deepEqual(await versions(), [2, 2])
   assert.equal((await run('user set admin --read-write')).code, 0)
+  await first.stop()
   const older = async (key: string) => put(key, (await textOf(key)).replace('"version":2', '"version":1'))
   const success = [await older(keys.meta), await older(keys.accounts)]
   await gateway.transact({ compare: [], success, failure: [] }, PATIENT)
-  return { node, run, versions }
+  return { node, run, upgrade, versions }
 }
 
 describe('a cluster of an older form', { skip: missingEtcd }, () => {
   it('keeps what older nodes can read, until it is upgraded', async (t) => {
-    const { node, run, versions } = await olderCluster(t)
+    const { node, run, upgrade, versions } = await olderCluster(t)
     const { url } = await node()
     const ask = createClient(url, await logIn(url, admin))
     assert.equal((await ask('POST', '/configurations/', { body: draft('before') })).status, 200)
     assert.equal((await run('user add eve --read-only')).code, 0)
     assert.deepEqual(await versions(), [1, 1])
 
-    const unasked = await run('cluster upgrade', '')
+    const unasked = await upgrade()
     assert.equal(unasked.code, 2, unasked.stderr)
     assert.deepEqual(await versions(), [1, 1])
-    const upgraded = await run('cluster upgrade --yes')
+    const upgraded = await upgrade('--yes')
     assert.equal(upgraded.code, 0, upgraded.stderr)
     assert.match(upgraded.stdout, /^Raised etcd at .* to the newest form\n$/)
     assert.deepEqual(await versions(), [2, 2])
-    const again = await run('cluster upgrade --yes')
+    const again = await upgrade('--yes')
     assert.match(again.stdout, /has the newest form already\n$/)
 
     // The node goes on, and so do its sessions.
@@ -81,7 +81,8 @@ describe('a cluster of an older form', { skip: missingEtcd }, () => {
   })
 
   it('has the newest form of accounts when one has what the older form cannot say', async (t) => {
-    const { run, versions } = await olderCluster(t)
+    const { node, run, versions } = await olderCluster(t)
+    await node()
     assert.equal((await run('user add eve --grant read?prefix=a')).code, 0)
     assert.deepEqual(await versions(), [1, 2])
   })

@@ -28,6 +28,7 @@ async function linesAtTerminal(
 describe('a list at a terminal', { skip: !hasTerminals && 'there is no script command' }, () => {
   it('shows users and clients as tables, without bold text when NO_COLOR is set', async (t) => {
     const folder = await temporaryFolder(t)
+    await (await start(t, { folder })).stop()
     const password = await hashPassword('secret')
     let accounts = addAccount(noAccounts, 'user', 'admin', password)
     accounts = addAccount(accounts, 'user', 'night watch', password, 'read')

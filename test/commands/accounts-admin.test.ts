@@ -52,11 +52,14 @@ describe('--admin', () => {
     const { folder, run, scopeIn } = await makeFolder(t)
     assert.equal(
       (await run('client', 'set', 'script', '--admin')).stderr,
-      `Client "script" can read and change records, and manage accounts in ${folder}\n`,
+      `Client "script" in ${folder} can read and change records, and manage accounts from now on\n`,
     )
     assert.equal(await scopeIn('client', 'script'), 'read write admin')
     const { stdout, stderr } = await run('client', 'set', 'script', '--read-write')
-    assert.deepEqual([stdout, stderr], ['', `Client "script" can read and change records in ${folder}\n`])
+    assert.deepEqual(
+      [stdout, stderr],
+      ['', `Client "script" in ${folder} can read and change records from now on\n`],
+    )
     assert.equal(await scopeIn('client', 'script'), 'read write')
   })
 

@@ -62,7 +62,10 @@ describe('--grant', () => {
       /^connbook: An admin cannot have grants, because an admin can lift every limit/,
     )
     const free = await run('client', 'set', 'script', '--no-grants', '--read-write')
-    assert.equal(free.stderr, `${who} can read and change records, and sees all records in ${folder}\n`)
+    assert.equal(
+      free.stderr,
+      `${who} in ${folder} can read and change records, and sees all records from now on\n`,
+    )
     assert.equal(await grantsIn('client', 'script'), undefined)
     const lines = (await trailIn(folder)).map(({ event, scope, grants }) => [event, scope, grants])
     assert.deepEqual(lines, [

@@ -165,11 +165,11 @@ describe('--read-only', () => {
     const user = readingUser.username
     assert.equal(
       await set('user', 'set', user, '--read-write'),
-      `User "${user}" can read and change records in ${folder}\n`,
+      `User "${user}" in ${folder} can read and change records from now on\n`,
     )
     assert.equal(
       await set('client', 'set', client.client_id, '--read-only'),
-      `Client "${client.client_id}" is read-only in ${folder}\n`,
+      `Client "${client.client_id}" in ${folder} is read-only from now on\n`,
     )
     const outcomes = async (url: string) => [await tryOut(url, session), await tryOut(url, token)]
     assert.deepEqual(await outcomes(server.url), [mayWrite, mayRead])

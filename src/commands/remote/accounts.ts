@@ -92,9 +92,8 @@ export async function replaceSecret(
   const chosen = await readChosen(account, input.options.secretStdin, context)
   const body = chosen === undefined ? { rotate: true } : { [what]: chosen }
   const call = askForAccount(client, { method: 'PATCH', path: pathOf(kind, name), body })
-  const describe = () =>
-    `Changed the ${what} of ${kind} ${quoted(name)}, and ended every ${ended} of this ${kind},`
-  await change(client, account, call, describe, context)
+  const describe = () => `Changed the ${what} of ${kind} ${quoted(name)}`
+  await change(client, account, call, describe, context, `; every ${ended} of this ${kind} has ended`)
 }
 
 /** Runs `user set` or `client set` @throws as `addNamed` does. */
@@ -107,7 +106,15 @@ export async function setRights(
   const client = await connectAsAdmin(kind, input, context, 'set')
   const call = askForAccount(client, { method: 'PATCH', path: pathOf(kind, name), body: rights })
   const who = `${kindWords[kind].title} ${quoted(name)}`
-  await makeChange(client, context.screen, call, () => `${who} ${describeRights(rights)}`)
+  const what = ` ${describeRights(rights)} from now on`
+  await makeChange(
+    client,
+    context.screen,
+    call,
+    () => who,
+    {},
+    () => what,
+  )
   warn(context.screen, await call)
 }
 
@@ -166,8 +173,9 @@ async function change(
   call: Promise<ShownAccount>,
   describe: () => string,
   context: CommandContext,
+  more = '',
 ): Promise<void> {
-  await makeChange(client, context.screen, call, describe, typedOf(kind))
+  await makeChange(client, context.screen, call, describe, typedOf(kind), () => more)
   const { secret } = await call
   if (kind === 'client') await showLines(clientLines(name, secret), context, secret !== undefined)
 }

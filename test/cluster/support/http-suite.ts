@@ -27,8 +27,6 @@ export const leftOut = {
     'answers 507 when the disk is full, and changes nothing',
   ],
   'files of a folder, and their lock': [
-    'loses nothing of commands and other users that write the accounts meanwhile',
-    'is 403 when a command ends the session while the accounts are locked',
     'starts again with a restore, which drops what came after the backup',
     'have the same cookie after a restart, and another one after a restore',
     'is kept in a journal that an older connbook refuses',

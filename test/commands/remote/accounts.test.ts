@@ -27,17 +27,17 @@ async function setUp(t: TestContext) {
 describe('the commands for accounts with --server', () => {
   it('add, change and remove a user, and list', async (t) => {
     const { run, url, ask, folder } = await setUp(t)
-    const done = (stderr: string) => ({ code: 0, stdout: '', stderr: `${stderr} at ${url}\n` })
+    const done = (what: string, more = '') => ({ code: 0, stdout: '', stderr: `${what} at ${url}${more}\n` })
     assert.deepEqual(await run('user add eve --read-only'), done('Added read-only user "eve"'))
     await logIn(url, { username: 'eve', password })
     assert.deepEqual(
       await run('user set eve --admin'),
-      done('User "eve" can read and change records, and manage accounts'),
+      done('User "eve"', ' can read and change records, and manage accounts from now on'),
     )
     assert.equal((await run('user list')).stdout, 'admin\tadmin\neve\tadmin\nreader\tread-only\n')
     assert.deepEqual(
       await run('user passwd eve', 'another password\n'),
-      done('Changed the password of user "eve", and ended every session of this user,'),
+      done('Changed the password of user "eve"', '; every session of this user has ended'),
     )
     await logIn(url, { username: 'eve', password: 'another password' })
     assert.deepEqual(await run('user remove eve'), done('Removed user "eve"'))
