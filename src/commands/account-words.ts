@@ -102,8 +102,8 @@ function grantsAsked({ grant, noGrants }: RightsFlags): readonly string[] | null
 export function describeRights({ scope, grants }: AskedRights): string {
   const parts = scope === undefined ? [] : [scopeTexts[scope].state]
   if (grants === null) parts.push('sees all records')
-  if (grants) parts.push(`sees and changes only what is granted: ${grants.join(' ')}`)
-  return parts.join(', and ')
+  if (grants) parts.push('sees and changes only what is granted')
+  return `${parts.join(', and ')} from now on${grants ? `: ${grants.join(' ')}` : ''}`
 }
 
 /** Undefined without a flag, and for several. */

@@ -51,7 +51,10 @@ describe('--grant', () => {
     const { folder, run, grantsIn } = await makeFolder(t)
     const limited = await run('client', 'set', 'script', '--grant', 'read?prefix=a')
     const who = 'Client "script"'
-    assert.equal(limited.stderr, `${who} sees and changes only what is granted: read?prefix=a in ${folder}\n`)
+    assert.equal(
+      limited.stderr,
+      `${who} in ${folder} sees and changes only what is granted from now on: read?prefix=a\n`,
+    )
     assert.equal((await run('client', 'set', 'script', '--grant', 'read?prefix=%61')).code, 0)
     assert.equal((await run('client', 'set', 'script', '--grant', 'read', '--read-only')).code, 0)
     assert.deepEqual(await grantsIn('client', 'script'), ['read'])

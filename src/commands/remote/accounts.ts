@@ -106,14 +106,13 @@ export async function setRights(
   const client = await connectAsAdmin(kind, input, context, 'set')
   const call = askForAccount(client, { method: 'PATCH', path: pathOf(kind, name), body: rights })
   const who = `${kindWords[kind].title} ${quoted(name)}`
-  const what = ` ${describeRights(rights)} from now on`
   await makeChange(
     client,
     context.screen,
     call,
     () => who,
     {},
-    () => what,
+    () => ` ${describeRights(rights)}`,
   )
   warn(context.screen, await call)
 }
