@@ -1,3 +1,5 @@
+import type { ErrorCode } from './error-types.ts'
+
 /** What is wrong with one member of some input. */
 export interface Fault {
   readonly field: string
@@ -13,7 +15,7 @@ export interface Fault {
 
 /** A foreseen error. Callers tell errors apart by class or the stable `code`; `message` is for people. */
 export abstract class ConnbookError extends Error {
-  abstract readonly code: string
+  abstract readonly code: ErrorCode
 
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)

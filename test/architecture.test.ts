@@ -13,7 +13,7 @@ const clusterDoors = ['src/commands/used-cluster.ts', 'src/service/cluster-state
 
 /** Pure modules, which work in a browser, too: they import nothing but each other. */
 const openToConsole = [
-  ...['errors', 'json', 'json-schema', 'limits', 'text', 'http/scope', 'store/labels'],
+  ...['error-types', 'errors', 'json', 'json-schema', 'limits', 'text', 'http/scope', 'store/labels'],
   ...['exchange/column-name', 'exchange/hops', 'exchange/kinds', 'exchange/lookup-address', 'exchange/row'],
   ...['exchange/ssh-key-path', 'exchange/ssh-username'],
 ].map((name) => `src/${name}.ts`)
@@ -21,6 +21,7 @@ const openToConsole = [
 /** The layers, lowest first: a folder, or single files. */
 const floors = [
   [
+    'src/error-types.ts',
     'src/errors.ts',
     'src/limits.ts',
     'src/log.ts',

@@ -1,30 +1,17 @@
-import { NoAnswerError, UnreachableError, UntrustedError } from '../client/call.ts'
 import { RefusedError } from '../client/refused.ts'
 import { type CommandContext, checkOrder, getFamily, runCommand } from '../command-line/command.ts'
 import type { ExitCode } from '../command-line/exit-codes.ts'
 import { helpFor } from '../command-line/help.ts'
 import { inform } from '../command-line/output.ts'
-import { InterruptedError } from '../command-line/terminal.ts'
-import {
-  ConnbookError,
-  DamagedFileError,
-  FolderInUseError,
-  InvalidInputError,
-  systemCode,
-  TooManyAccountsError,
-  UsageError,
-} from '../errors.ts'
+import { exitCodeOf, exitCodeOfAnswer } from '../error-types.ts'
+import { ConnbookError, systemCode, UsageError } from '../errors.ts'
 import { realFileSystem } from '../files/file-system.ts'
 import { describeSystemError, throwExplained } from '../files/refusal.ts'
-import { DocumentBusyError } from '../files/shared-document.ts'
-import { NewerFolderError } from '../state/recovery.ts'
 import { journalPriorities } from '../systemd-journal.ts'
 import { escapeHidden } from '../text.ts'
 import { version } from '../version.ts'
-import { DamageFoundError } from './check.ts'
 import { commands } from './commands.ts'
 import { completeCommand } from './complete.ts'
-import { NoLoginError, NotPrivateError } from './remote/connect.ts'
 import { exitCodeOfCluster } from './used-cluster.ts'
 
 /** Runs a command line and writes any error to standard error. Never rejects. @returns The exit code. */
@@ -75,25 +62,10 @@ function asksForHelp(words: readonly string[]): boolean {
 }
 
 function exitCode(error: unknown): ExitCode {
-  if (error instanceof UsageError || error instanceof InvalidInputError) return 2
-  if (error instanceof RefusedError) return exitCodeOfRefusal(error)
-  if (error instanceof NotPrivateError || error instanceof NoLoginError) return 5
-  if (error instanceof UnreachableError || error instanceof UntrustedError) return 6
-  if (error instanceof NoAnswerError) return 6
-  if (error instanceof TooManyAccountsError) return 4
   const ofCluster = exitCodeOfCluster(error)
   if (ofCluster !== undefined) return ofCluster
-  if (error instanceof DamagedFileError || error instanceof DamageFoundError) return 65
-  if (error instanceof NewerFolderError) return 65
-  if (error instanceof InterruptedError) return 130
-  return error instanceof FolderInUseError || error instanceof DocumentBusyError ? 75 : 1
-}
-
-function exitCodeOfRefusal({ status, problem }: RefusedError): ExitCode {
-  if (status === 400) return 2
-  if (status === 401 || status === 403) return 5
-  if (status === 404 && (problem === 'unknown_name' || problem === 'unknown_account')) return 3
-  return status === 409 || status === 412 ? 4 : 1
+  if (error instanceof RefusedError) return exitCodeOfAnswer(error.problem, error.status)
+  return error instanceof ConnbookError ? exitCodeOf(error.code) : 1
 }
 
 /** The message of an error, for the terminal. */

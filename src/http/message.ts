@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import type { ProblemCode } from '../error-types.ts'
 import { isObject } from '../json.ts'
 import { networkOf } from '../network.ts'
 import { trimBlanks } from './header-fields.ts'
 import { Problem } from './problem.ts'
-import type { ProblemCode } from './problem-types.ts'
 import type { Scope } from './scope.ts'
 
 const CRLF = Buffer.from('\r\n')

@@ -1,26 +1,20 @@
 import { STATUS_CODES } from 'node:http'
+import { isProblemCode, type ProblemCode, type ProblemType, problemTypes } from '../error-types.ts'
 import {
-  AnswerTooLargeError,
   ConnbookError,
   type Fault,
   InvalidInputError,
-  InvalidScopeError,
-  MemoryFullError,
   NotGrantedError,
-  OutcomeUnknownError,
-  OverloadedError,
-  StorageFullError,
-  StorageUnavailableError,
-  TooManyAccountsError,
   TooManyAttemptsError,
-  TooManyChangesError,
-  TooManyKeysError,
-  TrailUnavailableError,
 } from '../errors.ts'
 import { FAULTS_MAX } from '../limits.ts'
-import { type ProblemCode, problemTypes } from './problem-types.ts'
 
 type Headers = Record<string, string>
+
+/** The value of `WWW-Authenticate` (RFC 6750 section 3). */
+export const BEARER_CHALLENGE = 'Bearer realm="connbook"'
+
+export const PROBLEM_TYPE = 'application/problem+json'
 
 /** An error answer; its message is shown to the caller. */
 export class Problem extends ConnbookError {
@@ -31,6 +25,7 @@ export class Problem extends ConnbookError {
   /** Further members of the body. */
   readonly members: object
 
+  /** @param headers In place of those that every answer with the code has. */
   constructor(
     code: ProblemCode,
     message: string,
@@ -41,9 +36,14 @@ export class Problem extends ConnbookError {
     }: { headers?: Headers; faults?: readonly Fault[]; members?: object } = {},
   ) {
     super(message)
+    const { status, retryAfterSeconds }: ProblemType = problemTypes[code]
     this.code = code
-    this.status = problemTypes[code].status
-    this.headers = headers
+    this.status = status
+    this.headers = {
+      ...(retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) }),
+      ...(status === 403 ? { 'WWW-Authenticate': BEARER_CHALLENGE } : {}),
+      ...headers,
+    }
     this.faults = faults
     this.members = members
   }
@@ -61,46 +61,14 @@ export class Problem extends ConnbookError {
   }
 }
 
-/** The value of `WWW-Authenticate` (RFC 6750 section 3). */
-export const BEARER_CHALLENGE = 'Bearer realm="connbook"'
-
-export const PROBLEM_TYPE = 'application/problem+json'
-
-/** In seconds. */
-const RETRY_AFTER_OVERLOAD = '1'
-const RETRY_AFTER_STORAGE = '5'
-
 /** What a caller may know of an error; undefined for an unforeseen one. */
 export function problemOf(error: unknown): Problem | undefined {
   if (error instanceof Problem) return error
   if (!(error instanceof ConnbookError)) return undefined
-  const { message } = error
-  const retryAfter = (seconds: string) => ({ headers: { 'Retry-After': seconds } })
-  if (error instanceof InvalidInputError) return new Problem(error.code, message, { faults: error.faults })
-  if (error instanceof InvalidScopeError) return new Problem(error.code, message)
-  if (error instanceof NotGrantedError)
-    return new Problem(error.code, message, {
-      headers: { 'WWW-Authenticate': BEARER_CHALLENGE },
-      faults: error.faults,
-    })
-  if (
-    error instanceof TooManyChangesError ||
-    error instanceof TooManyAccountsError ||
-    error instanceof TooManyKeysError
-  )
-    return new Problem(error.code, message)
-  if (
-    error instanceof StorageFullError ||
-    error instanceof MemoryFullError ||
-    error instanceof AnswerTooLargeError
-  )
-    return new Problem(error.code, message)
-  if (error instanceof OutcomeUnknownError) return new Problem(error.code, message)
-  if (error instanceof StorageUnavailableError || error instanceof TrailUnavailableError)
-    return new Problem(error.code, message, retryAfter(RETRY_AFTER_STORAGE))
-  if (error instanceof OverloadedError)
-    return new Problem(error.code, message, retryAfter(RETRY_AFTER_OVERLOAD))
-  if (error instanceof TooManyAttemptsError)
-    return new Problem(error.code, message, retryAfter(String(error.retryAfterSeconds)))
-  return undefined
+  const { code, message } = error
+  if (!isProblemCode(code)) return undefined
+  const faults = error instanceof InvalidInputError || error instanceof NotGrantedError ? error.faults : []
+  const headers =
+    error instanceof TooManyAttemptsError ? { 'Retry-After': String(error.retryAfterSeconds) } : {}
+  return new Problem(code, message, { headers, faults })
 }

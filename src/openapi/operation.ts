@@ -1,4 +1,4 @@
-import type { ProblemCode } from '../http/problem-types.ts'
+import type { ProblemCode } from '../error-types.ts'
 import type { JsonSchema } from '../json-schema.ts'
 import type { HeaderName } from './headers.ts'
 

@@ -1,5 +1,5 @@
+import { type ProblemCode, problemTypes } from '../error-types.ts'
 import { PROBLEM_TYPE } from '../http/problem.ts'
-import { type ProblemCode, problemTypes } from '../http/problem-types.ts'
 import type { Route } from '../http/router.ts'
 import type { JsonSchema } from '../json-schema.ts'
 import { type HeaderName, headers, headersOfAll } from './headers.ts'

@@ -1,7 +1,7 @@
+import { problemTypes } from '../error-types.ts'
 import { separators } from '../exchange/import-options.ts'
 import { FIRST_RECORDS, WARNINGS_MAX } from '../exchange/import-reader.ts'
 import { importEncodings } from '../exchange/import-text.ts'
-import { problemTypes } from '../http/problem-types.ts'
 import { allScopes, scopeWords } from '../http/scope.ts'
 import type { JsonSchema } from '../json-schema.ts'
 import { CHANGES_SHOWN_MAX, FAULTS_MAX, IMPORT_NAMES_LISTED_MAX } from '../limits.ts'

@@ -2,7 +2,7 @@ import type { Authenticator } from '../auth/authenticator.ts'
 import { faultOfChosen } from '../auth/secret.ts'
 import { type Fault, InvalidInputError } from '../errors.ts'
 import { jsonReply, type Reply, type Request, readJsonObject, textReply } from '../http/message.ts'
-import { BEARER_CHALLENGE, Problem } from '../http/problem.ts'
+import { Problem } from '../http/problem.ts'
 import { json, jsonBody, plainText } from './bodies.ts'
 import { defineResource } from './resource.ts'
 
@@ -73,7 +73,7 @@ export function accountHandlers(authenticator: Authenticator) {
     const { carrier, principal } = credentialOf(request)
     if (carrier !== 'cookie') {
       const message = 'Only a session can change the password of its user; log in at /login'
-      throw new Problem('session_required', message, { headers: { 'WWW-Authenticate': BEARER_CHALLENGE } })
+      throw new Problem('session_required', message)
     }
     const { password, newPassword } = parseChange(await readJsonObject(request), principal.name)
     const outcome = await authenticator.changePassword(request, password, newPassword)

@@ -5,9 +5,9 @@ import {
   unknownAccount,
 } from '../auth/account-administration.ts'
 import { type Account, type AccountKind, scopeOf } from '../auth/accounts.ts'
+import type { ProblemCode } from '../error-types.ts'
 import { conditionIn, isUnchanged } from '../http/header-fields.ts'
 import { JSON_TYPE, jsonReply, type Reply, type Request, readJsonObject, textReply } from '../http/message.ts'
-import type { ProblemCode } from '../http/problem-types.ts'
 import { widestOf } from '../http/scope.ts'
 import { ACCOUNT_NAME_CHARACTERS_MAX } from '../limits.ts'
 import type { Parameter } from '../openapi/operation.ts'

@@ -1,7 +1,6 @@
 import { listEnvelope } from '../exchange/json-format.ts'
 import { conditionIn, isUnchanged } from '../http/header-fields.ts'
 import { JSON_TYPE, type Reply, type Request, readJsonObject } from '../http/message.ts'
-import { Problem } from '../http/problem.ts'
 import type { ResponseDescription } from '../openapi/operation.ts'
 import type { Scheduler } from '../scheduler.ts'
 import { accessOf } from '../store/access.ts'
@@ -12,7 +11,7 @@ import {
   parseReplacement,
 } from '../store/configuration.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
-import { NameTakenError, StaleRecordError, UnknownNameError } from '../store/refusals.ts'
+import { NameTakenError, UnknownNameError } from '../store/refusals.ts'
 import type { Expectation } from '../store/single-change.ts'
 import { inCode } from '../text.ts'
 import { json, jsonBody } from './bodies.ts'
@@ -216,13 +215,9 @@ export function configurationHandlers(
   async function put(request: Request, name: string): Promise<Reply> {
     refuseDryRun(request.query)
     const draft = parseReplacement(await readJsonObject(request), name)
-    try {
-      const { before, after } = await store.put(authorOf(request), draft, existence(request), request)
-      if (before !== undefined) return only(after)
-      return { ...only(after, { Location: collection + encodeURIComponent(name) }), status: 201 }
-    } catch (error) {
-      throw asProblem(error)
-    }
+    const { before, after } = await store.put(authorOf(request), draft, existence(request), request)
+    if (before !== undefined) return only(after)
+    return { ...only(after, { Location: collection + encodeURIComponent(name) }), status: 201 }
   }
 
   async function modify(request: Request, name: string): Promise<Reply> {
@@ -238,11 +233,7 @@ export function configurationHandlers(
 
   async function remove(request: Request, name: string): Promise<Reply> {
     refuseDryRun(request.query)
-    try {
-      await store.remove(authorOf(request), name, expectation(request), request)
-    } catch (error) {
-      throw asProblem(error)
-    }
+    await store.remove(authorOf(request), name, expectation(request), request)
     return {
       status: 209,
       reason: 'Deleted',
@@ -251,12 +242,12 @@ export function configurationHandlers(
   }
 }
 
-/** @throws {Problem} if nothing of the name is there for the caller, or it is not what he expects. */
+/** @throws {UnknownNameError} if nothing of the name is there for the caller. {Problem} if it is not what he expects. */
 function getNow(store: ConfigurationStore, request: Request, name: string): Reply {
   const found = store.find(name)
   const access = accessOf(request)
   const record = access === undefined ? found : access.seenOf(found)
-  if (record === undefined) throw asProblem(new UnknownNameError(name))
+  if (record === undefined) throw new UnknownNameError(name)
   const { etag } = record
   checkIfMatch(request, etag)
   return isUnchanged(request.headers['if-none-match'], etag)
@@ -292,12 +283,5 @@ function existence(request: Request): ((record: Configuration | undefined) => bo
 function conflictOrThrow(error: unknown): Reply {
   if (error instanceof NameTakenError)
     return envelope(error.holder === undefined ? [] : [error.holder], { 'Cache-Control': CACHE_CONTROL }, 409)
-  throw asProblem(error)
-}
-
-/** Turns a refusal of the store into its problem; returns any other error as it is. */
-function asProblem(error: unknown): unknown {
-  if (error instanceof UnknownNameError || error instanceof StaleRecordError)
-    return new Problem(error.code, error.message)
-  return error
+  throw error
 }

@@ -70,7 +70,7 @@ export function healthHandlers(
 
   function readyz({ query }: Pick<Request, 'query'>) {
     const reason = READS.test(query) ? whyNotReadable() : whyNotReady()
-    if (reason !== undefined) throw new Problem('not_ready', reason, { headers: { 'Retry-After': '5' } })
+    if (reason !== undefined) throw new Problem('not_ready', reason)
     return jsonReply(200, { status: 'ready' })
   }
 }

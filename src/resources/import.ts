@@ -41,7 +41,6 @@ import type { ConfigurationStore } from '../store/configuration-store.ts'
 import type { BulkOutcome } from '../store/decisions.ts'
 import { countsOf } from '../store/import-plan.ts'
 import { importMemoryMax, recordMemory } from '../store/record-room.ts'
-import { StaleListError } from '../store/refusals.ts'
 import { counted } from '../text.ts'
 import { json, text } from './bodies.ts'
 import { ImportSlot } from './import-slot.ts'
@@ -179,8 +178,6 @@ export function importHandlers(store: ConfigurationStore, unchanged: UnchangedCa
       const done = await store.importAll(author, drafts, mode, expected, request).catch(withLines)
       await unchanged.record(author, { import: { mode, ...countsOf(done) } })
       return reply({ ...countsOf(done), ...warnings }, done)
-    } catch (error) {
-      throw error instanceof StaleListError ? new Problem(error.code, error.message) : error
     } finally {
       turn.release()
     }

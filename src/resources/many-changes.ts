@@ -1,9 +1,8 @@
 import { shownModifications, shownRemovals } from '../audit/shown-changes.ts'
-import { type ConnbookError, type Fault, InvalidInputError, TooManyChangesError } from '../errors.ts'
+import { type Fault, InvalidInputError, TooManyChangesError } from '../errors.ts'
 import { createFairQueue } from '../fair-queue.ts'
 import { conditionIn, parseMaxAffected } from '../http/header-fields.ts'
 import { callerKey, jsonReply, type Reply, type Request, readJsonObject } from '../http/message.ts'
-import { Problem } from '../http/problem.ts'
 import type { Parameter } from '../openapi/operation.ts'
 import type { Actor } from '../store/authorship.ts'
 import type { BulkChange } from '../store/bulk-change.ts'
@@ -14,9 +13,8 @@ import {
 } from '../store/configuration.ts'
 import type { ConfigurationStore } from '../store/configuration-store.ts'
 import type { BulkOutcome, ExpectedTag } from '../store/decisions.ts'
-import { countMatched, filteredChange, TooManyAffectedError } from '../store/filtered-change.ts'
+import { countMatched, filteredChange } from '../store/filtered-change.ts'
 import { matcherOf } from '../store/record-filter.ts'
-import { StaleListError } from '../store/refusals.ts'
 import { json, jsonBody } from './bodies.ts'
 import { filterNames, formatFilter, parseFilter, repeatableFilterNames } from './filter-query.ts'
 import { CACHE_CONTROL } from './list-reply.ts'
@@ -148,7 +146,9 @@ export function manyChangeHandlers(store: ConfigurationStore, unchanged: Unchang
         affectedMax,
       )
     } catch (error) {
-      throw asProblem(error)
+      throw error instanceof TooManyChangesError
+        ? new TooManyChangesError(`${error.message}; narrow the filters`)
+        : error
     } finally {
       queue.leave()
     }
@@ -226,13 +226,4 @@ function countsOf(plan: BulkOutcome, patch: ConfigurationPatch | undefined) {
 function reply(answer: object, tag: string, affectedMax: number | undefined): Reply {
   const applied = affectedMax === undefined ? {} : { 'Preference-Applied': `max-affected=${affectedMax}` }
   return jsonReply(200, answer, { 'Cache-Control': CACHE_CONTROL, ETag: `"${tag}"`, ...applied })
-}
-
-/** Turns a refusal into its problem; returns any other error as it is. */
-function asProblem(error: unknown): unknown {
-  if (error instanceof TooManyChangesError)
-    return new Problem(error.code, `${error.message}; narrow the filters`)
-  if (error instanceof StaleListError || error instanceof TooManyAffectedError)
-    return new Problem(error.code, (error as ConnbookError).message)
-  return error
 }

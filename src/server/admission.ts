@@ -58,7 +58,7 @@ export function authorize(route: Route, principal: Principal | undefined): void 
 function checkOwner(principal: Principal | undefined) {
   if (principal?.kind === 'command') return
   const message = 'This is for the owner of the data folder, who calls without a token; leave it out'
-  throw new Problem('insufficient_scope', message, { headers: { 'WWW-Authenticate': BEARER_CHALLENGE } })
+  throw new Problem('insufficient_scope', message)
 }
 
 /** @returns The `checkAgain` of a request that needs the scope. */
@@ -76,7 +76,7 @@ function checkGranted({ limits }: Route) {
   if (limits !== 'refused') return
   const message =
     'This is about all records, and this account has grants for some; use an account without grants'
-  throw new Problem('not_granted', message, { headers: { 'WWW-Authenticate': BEARER_CHALLENGE } })
+  throw new Problem('not_granted', message)
 }
 
 /**
@@ -98,7 +98,7 @@ function createSiteCheck(log: Log): (request: Request) => void {
         log.warn('origin_refused', { origin, host, remedy: PASS_HOST_ON })
       }
     }
-    throw new Problem('cross_site', message, { headers: { 'WWW-Authenticate': BEARER_CHALLENGE } })
+    throw new Problem('cross_site', message)
   }
 }
 
@@ -127,5 +127,5 @@ function notAuthenticated(request: Request): Problem {
     return new Problem('invalid_token', message, { headers })
   }
   const message = 'Log in at /login, or get a token at /v1/auth/token'
-  return new Problem('not_authenticated', message, { headers: { 'WWW-Authenticate': BEARER_CHALLENGE } })
+  return new Problem('not_authenticated', message)
 }

@@ -153,7 +153,7 @@ function logUnforeseen(error: unknown, { requestId }: Request, log: Log): Proble
 }
 
 function stillStarting(): Reply {
-  return problemReply(new Problem('starting', STILL_READING, { headers: { 'Retry-After': '1' } }))
+  return problemReply(new Problem('starting', STILL_READING))
 }
 
 /**

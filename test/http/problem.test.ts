@@ -7,13 +7,15 @@ import {
   FolderInUseError,
   InvalidInputError,
   InvalidScopeError,
+  NotGrantedError,
   OverloadedError,
   StorageFullError,
   StorageUnavailableError,
   TooManyAttemptsError,
 } from '../../src/errors.ts'
-import { Problem, problemOf } from '../../src/http/problem.ts'
+import { BEARER_CHALLENGE, Problem, problemOf } from '../../src/http/problem.ts'
 import { FAULTS_MAX } from '../../src/limits.ts'
+import { StaleRecordError } from '../../src/store/refusals.ts'
 import { createClient, type Parts } from '../support/http-client.ts'
 import { start } from '../support/service.ts'
 
@@ -68,6 +70,7 @@ describe('problemOf', () => {
     [new OverloadedError('told'), 503, '1'],
     [new StorageUnavailableError('told'), 503, '5'],
     [new StorageFullError('told'), 507],
+    [new StaleRecordError('a', 'told'), 412],
   ]
   for (const [error, status, retryAfter] of rows) {
     it(`turns ${error.name} into ${status}, with its code and its message`, () => {
@@ -76,6 +79,12 @@ describe('problemOf', () => {
       assert.equal(problem?.headers['Retry-After'], retryAfter)
     })
   }
+
+  it('challenges whoever may not, unless the problem does so itself', () => {
+    assert.equal(problemOf(new NotGrantedError('told'))?.headers['WWW-Authenticate'], BEARER_CHALLENGE)
+    const headers = { 'WWW-Authenticate': 'Bearer error="invalid_token"' }
+    assert.deepEqual(new Problem('invalid_token', 'told', { headers }).headers, headers)
+  })
 
   it('keeps the faults of an input, and leaves a problem unchanged', () => {
     const faults = [{ field: 'port', detail: 'must be a number' }]

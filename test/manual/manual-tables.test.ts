@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { type TableName, tables } from '../../.build/manual-tables.ts'
 import { serverFlags } from '../../src/command-line/options.ts'
-import { problemTypes } from '../../src/http/problem-types.ts'
+import { localErrors, problemTypes } from '../../src/error-types.ts'
 import { logEvents } from '../../src/log-events.ts'
 import { chapters } from '../../src/manual/chapters.ts'
 import { routes } from '../../src/resources/routes.ts'
@@ -90,11 +90,11 @@ describe('the tables of the manual', () => {
     )
   })
 
-  it('have no problem that the sources do not name', async () => {
-    const text = (await sourcesWithout(join('http', 'problem-types.ts'))).join('\n')
+  it('have no problem that the sources do not name, and no other error has a code without a class', async () => {
+    const text = (await sourcesWithout('error-types.ts')).join('\n')
     const codes = (await rowsOf('problems')).map(([, code]) => code?.slice(1, -1))
     assert.deepEqual(
-      codes.filter((code) => !text.includes(`'${code}'`)),
+      [...codes, ...Object.keys(localErrors)].filter((code) => !text.includes(`'${code}'`)),
       [],
     )
   })

@@ -1,7 +1,14 @@
-interface ProblemType {
+/** How a command may end that fails; see `exitCodes`. */
+type FailureExit = 1 | 2 | 3 | 4 | 5 | 6 | 65 | 75 | 130
+
+export interface ProblemType {
   readonly status: number
   /** When it is answered and what to do; one line of Markdown. */
   readonly meaning: string
+  /** When another try makes sense, unless the answer itself says it. */
+  readonly retryAfterSeconds?: number
+  /** Of a command that ends with it, where that is not the one of its status. */
+  readonly exit?: FailureExit
 }
 
 /** Every problem type by its code, the last part of the type's URN; `Problem` takes no other. */
@@ -95,8 +102,8 @@ export const problemTypes = {
       'a page of another site made the request, or a proxy did not pass `Host` on; call from your own site, or with a token',
   },
   unknown_path: { status: 404, meaning: 'there is nothing at this path; `detail` may say why; check it' },
-  unknown_account: { status: 404, meaning: 'no account of this kind has this name; check it' },
-  unknown_name: { status: 404, meaning: 'no configuration has this name; check it' },
+  unknown_account: { status: 404, exit: 3, meaning: 'no account of this kind has this name; check it' },
+  unknown_name: { status: 404, exit: 3, meaning: 'no configuration has this name; check it' },
   method_not_allowed: {
     status: 405,
     meaning: 'the path does not have this method; the header `Allow` lists its methods',
@@ -159,15 +166,25 @@ export const problemTypes = {
     status: 500,
     meaning: 'a bug in connbook; the log has it as `request_failed`; report it',
   },
-  starting: { status: 503, meaning: 'the records are still being read; try again after `Retry-After`' },
+  starting: {
+    status: 503,
+    retryAfterSeconds: 1,
+    meaning: 'the records are still being read; try again after `Retry-After`',
+  },
   not_ready: {
     status: 503,
+    retryAfterSeconds: 5,
     meaning:
       'only from `/readyz`: the server is starting or stopping, or accepts no changes; `detail` says which',
   },
-  overloaded: { status: 503, meaning: 'too much work is waiting; try again after `Retry-After`' },
+  overloaded: {
+    status: 503,
+    retryAfterSeconds: 1,
+    meaning: 'too much work is waiting; try again after `Retry-After`',
+  },
   storage_unavailable: {
     status: 503,
+    retryAfterSeconds: 5,
     meaning:
       'the disk failed, or etcd does not answer, and nothing has changed; see the log, and try again later',
   },
@@ -178,6 +195,7 @@ export const problemTypes = {
   },
   trail_unavailable: {
     status: 503,
+    retryAfterSeconds: 5,
     meaning: 'the audit trail cannot be read or written; see the log, and try again later',
   },
   storage_full: {
@@ -198,3 +216,72 @@ export const problemTypes = {
 
 /** The code of a problem type. */
 export type ProblemCode = keyof typeof problemTypes
+
+/** The exit code of a command for each other code: no answer has it. */
+export const localErrors = {
+  account_exists: 4,
+  address_space_short: 1,
+  backup_failed: 1,
+  cannot_listen: 1,
+  cluster_refused: 1,
+  damage_found: 65,
+  damaged_data: 65,
+  document_busy: 75,
+  etcd_failed: 1,
+  file_not_replaced: 1,
+  folder_in_use: 75,
+  folder_refused: 1,
+  history_not_known: 1,
+  import_refused: 1,
+  input_damaged: 1,
+  input_unreadable: 1,
+  interrupted: 130,
+  invalid_usage: 2,
+  key_exposed: 1,
+  logins_refused: 1,
+  newer_folder: 65,
+  no_answer: 6,
+  no_login: 5,
+  no_ssh: 1,
+  no_value: 1,
+  not_agreed: 1,
+  not_private: 5,
+  not_saved: 1,
+  other_answer: 1,
+  output_failed: 1,
+  overtaken: 1,
+  refused: 1,
+  restore_failed: 1,
+  restore_incomplete: 1,
+  store_changing: 1,
+  unhealthy: 1,
+  unreachable: 6,
+  untrusted: 6,
+  wrong_key_file: 1,
+} as const satisfies Record<string, FailureExit>
+
+/** The code of an error. */
+export type ErrorCode = ProblemCode | keyof typeof localErrors
+
+/** Of a command that ends with an answer of this status; 1 for any other. */
+const exitsByStatus: { readonly [status: number]: FailureExit } = { 400: 2, 401: 5, 403: 5, 409: 4, 412: 4 }
+
+export function isProblemCode(code: string): code is ProblemCode {
+  return Object.hasOwn(problemTypes, code)
+}
+
+/** The exit code of a command that ends with an error of this process. */
+export function exitCodeOf(code: ErrorCode): FailureExit {
+  return isProblemCode(code) ? exitCodeOfAnswer(code, problemTypes[code].status) : localErrors[code]
+}
+
+/**
+ * The exit code of a command that ends with an answer.
+ *
+ * @param code Undefined if it does not come from a connbook; a newer one may have others.
+ */
+export function exitCodeOfAnswer(code: string | undefined, status: number): FailureExit {
+  const type: ProblemType | undefined =
+    code !== undefined && isProblemCode(code) ? problemTypes[code] : undefined
+  return type?.exit ?? exitsByStatus[status] ?? 1
+}
