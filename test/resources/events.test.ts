@@ -8,6 +8,7 @@ import { EVENTS_PAUSE_MS, WAITING_CALLS_LOOK_MS } from '../../src/limits.ts'
 import { HALF_CLOSED_PROBE_MS } from '../../src/server/incoming-request.ts'
 import { REFUSAL_PAUSE_MS } from '../../src/server/request-order.ts'
 import { eventsIn, readEvents } from '../support/event-reader.ts'
+import { eventually } from '../support/eventually.ts'
 import { createFailingFiles, failOn } from '../support/failing-files.ts'
 import { holdClock } from '../support/held-clock.ts'
 import { holdTimers, passTimeUntil } from '../support/held-timers.ts'
@@ -302,8 +303,10 @@ describe('GET /v1/events', () => {
     t.after(() => socket.destroy())
     socket.write(formatRequest('GET /v1/events', headers))
     await once(socket, 'data')
+    assert.equal(await gauge(service, 'connbook_event_streams'), 1)
     socket.end()
     await once(socket, 'close')
+    await eventually('the place is free', async () => (await gauge(service, 'connbook_event_streams')) === 0)
   })
 
   it('ends at a stop, which does not wait for it', async (t) => {

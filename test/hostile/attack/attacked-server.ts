@@ -1,5 +1,9 @@
+import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import type { TestContext } from 'node:test'
+import type { Accounts } from '../../../src/auth/accounts.ts'
+import { accountsDocument } from '../../../src/auth/accounts-file.ts'
+import { dataPaths } from '../../../src/files/data-folder.ts'
 import type { Change } from '../../../src/store/change.ts'
 import { fillFolder, writeJournal } from '../../bench/data-folders.ts'
 import { getToken, logIn } from '../../support/api.ts'
@@ -47,6 +51,7 @@ export interface AttackedServer extends RunningServer {
  * @param records How many, named `record-1` and so on.
  * @param makeFields What they have, by their id.
  * @param changes Changes already in the journal.
+ * @param addAccounts Adds to the accounts, before the server starts.
  * @param through As in `startExecutable`.
  */
 export async function startAttacked(
@@ -55,11 +60,13 @@ export async function startAttacked(
     records,
     makeFields,
     changes = [],
+    addAccounts = (accounts) => accounts,
     through = [],
   }: {
     records: number
     makeFields?: Parameters<typeof fillFolder>[2]
     changes?: readonly Change[]
+    addAccounts?: (accounts: Accounts) => Accounts
     through?: string[]
   },
 ): Promise<AttackedServer> {
@@ -67,6 +74,8 @@ export async function startAttacked(
   await (await start(t, { folder })).stop()
   await fillFolder(folder, records, makeFields)
   await writeJournal(folder, records, changes)
+  const document = accountsDocument(dataPaths(folder))
+  await document.write(addAccounts((await document.read()) ?? assert.fail('no accounts')))
   const server = await startExecutable(t, ['--data', folder], { through, isTimed: true })
   const { Authorization: bearer } = await getToken(server.url, client)
   const { hostname: host, port } = new URL(server.url)

@@ -4,7 +4,6 @@ import { readFile, stat } from 'node:fs/promises'
 import { describe, it, type TestContext } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { addAccount } from '../../../src/auth/accounts.ts'
-import { accountsDocument } from '../../../src/auth/accounts-file.ts'
 import { SUCCESSES_LISTED } from '../../../src/auth/attempt-log.ts'
 import { ACCOUNT_REVOCATIONS_MAX } from '../../../src/auth/ended-credentials.ts'
 import { REVOCATIONS_BYTES_MIN } from '../../../src/auth/folder-revocations.ts'
@@ -14,15 +13,12 @@ import { scopeFor } from '../../../src/http/scope.ts'
 import { AUDITED_QUERY_CHARACTERS_MAX } from '../../../src/limits.ts'
 import { UNCHANGED_LISTED } from '../../../src/resources/unchanged-calls.ts'
 import { quantile } from '../../bench/statistics.ts'
-import { eventually } from '../../support/eventually.ts'
 import { createClient } from '../../support/http-client.ts'
 import { admin } from '../../support/service.ts'
 import { type AttackedServer, measure, P99_MS_MAX, REQUESTS, startAttacked } from './attacked-server.ts'
 import { powerless, powerlessGrants, reader } from './budget-attacks.ts'
 
-const HEALTH_CHECKS = 500
-/** Noise only adds time, so the best of these rounds counts. */
-const HEALTH_ROUNDS = 3
+const HEALTH_CHECKS = 1_500
 const TRIES = 22
 const IMPORTS = 8
 /** Logouts of one account: enough for the general end of its credentials. */
@@ -38,18 +34,15 @@ async function expectUnnoticed(t: TestContext, server: AttackedServer, when: str
   assert.deepEqual(failures, [])
   assert.ok(servedP99 < P99_MS_MAX, `p99 is ${servedP99} ms`)
   const ask = createClient(server.url)
-  const p99s: number[] = []
-  while (p99s.length < HEALTH_ROUNDS && !p99s.some((p99) => p99 < P99_MS_MAX)) {
-    const times: number[] = []
-    for (let i = 0; i < HEALTH_CHECKS; i += 1) {
-      const begin = performance.now()
-      assert.equal((await ask('GET', '/healthz')).status, 200)
-      times.push(performance.now() - begin)
-    }
-    p99s.push(quantile(times, 0.99))
+  const times: number[] = []
+  for (let i = 0; i < HEALTH_CHECKS; i += 1) {
+    const begin = performance.now()
+    assert.equal((await ask('GET', '/healthz')).status, 200)
+    times.push(performance.now() - begin)
   }
-  t.diagnostic(`p99 of /healthz: ${p99s.map((p99) => p99.toFixed(1)).join(', ')} ms`)
-  assert.ok(Math.min(...p99s) < P99_MS_MAX, `p99s of /healthz are ${p99s.join(', ')} ms`)
+  const p99 = quantile(times, 0.99)
+  t.diagnostic(`p99 of /healthz: ${p99.toFixed(1)} ms`)
+  assert.ok(p99 < P99_MS_MAX, `p99 of /healthz is ${p99} ms`)
 }
 
 const countOf = (statuses: readonly number[], status: number) =>
@@ -71,16 +64,13 @@ describe('cheap operations of one caller do not take from others', () => {
   })
 
   it('tokens and logouts of a read-only client fill neither the audit trail nor the list of ended credentials', async (t) => {
-    const server = await startAttacked(t, { records: 1_000 })
-    const folder = dataPaths(server.folder)
-    const document = accountsDocument(folder)
-    const accounts = (await document.read()) ?? assert.fail('no accounts')
     const secret = digestSecret(reader.client_secret)
-    await document.write(addAccount(accounts, 'client', reader.client_id, secret, 'read'))
-    const ask = createClient(server.url, {}, { localAddress: OTHER_ADDRESS })
-    await eventually('the reader is known', async () => {
-      return (await ask('POST', '/v1/auth/token', { body: reader })).status === 200
+    const server = await startAttacked(t, {
+      records: 1_000,
+      addAccounts: (accounts) => addAccount(accounts, 'client', reader.client_id, secret, 'read'),
     })
+    const folder = dataPaths(server.folder)
+    const ask = createClient(server.url, {}, { localAddress: OTHER_ADDRESS })
 
     const running = await server.attack('tokenLoop', 16)
     await expectUnnoticed(t, server, 'meanwhile')
@@ -112,25 +102,15 @@ describe('cheap operations of one caller do not take from others', () => {
   })
 
   it('changes of nothing, by a client that may change nothing, leave the history of others', async (t) => {
-    const server = await startAttacked(t, { records: 1_000 })
-    const folder = dataPaths(server.folder)
-    const document = accountsDocument(folder)
-    const accounts = (await document.read()) ?? assert.fail('no accounts')
     const { client_id, client_secret } = powerless
-    await document.write(
-      addAccount(
-        accounts,
-        'client',
-        client_id,
-        digestSecret(client_secret),
-        scopeFor('write'),
-        powerlessGrants,
-      ),
-    )
-    const ask = createClient(server.url, { Authorization: server.bearer })
-    await eventually('the client is known', async () => {
-      return (await ask('POST', '/v1/auth/token', { body: powerless })).status === 200
+    const secret = digestSecret(client_secret)
+    const server = await startAttacked(t, {
+      records: 1_000,
+      addAccounts: (accounts) =>
+        addAccount(accounts, 'client', client_id, secret, scopeFor('write'), powerlessGrants),
     })
+    const folder = dataPaths(server.folder)
+    const ask = createClient(server.url, { Authorization: server.bearer })
     const witness = { name: 'witness', hostname: 'host.example', port: 22, username: 'ops' }
     assert.equal((await ask('POST', '/configurations/', { body: witness })).status, 200)
 
