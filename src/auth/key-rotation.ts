@@ -64,7 +64,7 @@ function withTtl(
   now: number,
 ): readonly StoredKey[] {
   const [signing, ...others] = keys
-  if (signing === undefined) return [createKey(now, ttlSeconds)]
+  if (signing === undefined) return [createKey(now, ttlSeconds ?? 0)]
   if (ttlSeconds === undefined) return keys
   const { ttl = DURATION_SECONDS_MAX, serverTtl } = signing
   if (ttl >= ttlSeconds && serverTtl === ttlSeconds) return keys
@@ -76,7 +76,7 @@ function withTtl(
  * Prepares the keys before a server issues its first token: makes one if there is none, and stores the token lifetime,
  * so that a later rotation lets the key verify for as long.
  *
- * @param ttlSeconds Longest lifetime of a session or token; undefined if none is issued.
+ * @param ttlSeconds Longest lifetime of a session or token; undefined for a command, which issues none.
  * @param now In seconds since 1970.
  * @throws as `edit` does.
  */

@@ -108,6 +108,13 @@ describe('prepareKeys', () => {
     assert.equal((await prepare(folder, HOUR)).length, 1)
   })
 
+  it('creates for a command, which issues no token, a key that ends at once when it is superseded', async (t) => {
+    const folder = await openedFolder(t)
+    const keys = await prepareKeys(folderKeys(folder, false), undefined, NOW)
+    const [, superseded] = rotateKeys(keys, NOW)
+    assert.equal(superseded?.until, NOW + KEY_TAKE_UP_SECONDS)
+  })
+
   it('writes nothing when nothing has changed', async (t) => {
     const folder = await openedFolder(t)
     const made = await prepare(folder, HOUR, false)
