@@ -1,16 +1,18 @@
 import { callInProcess } from '../client/in-process.ts'
 import type { Call, CallOptions, OpenResponse } from '../client/messages.ts'
 import { FolderRefusedError } from '../errors.ts'
-import { type DataFolder, type DataPaths, isReadOnly, openDataFolder } from '../files/data-folder.ts'
+import { type DataPaths, isReadOnly, openDataFolder } from '../files/data-folder.ts'
 import type { Log } from '../log.ts'
 import { Scheduler } from '../scheduler.ts'
-import { isNewFolder, prepareFolder } from '../state/new-folder.ts'
+import { isNewFolder, type PreparedFolder, prepareFolder } from '../state/new-folder.ts'
 import { checkUsedFolder } from '../state/used-folder.ts'
 import { openBook } from './book.ts'
 import { openStateForCommand } from './folder-state.ts'
 
 /** Whoever calls tries again: by then a server may have the folder. */
 const atOnce = { lockWaitMs: 0 }
+/** The lowest status of an answer with which nothing has changed. */
+const REFUSED = 400
 /** Without the options of a server; no session and no token is given. */
 const options = {
   basePath: '',
@@ -25,13 +27,15 @@ export interface OwnBookOptions {
   readonly environment: NodeJS.ProcessEnv
   readonly log: Log
   readonly screen: { write(text: string): unknown }
-  /** Whether a folder that holds nothing of connbook, or is missing, becomes a book. */
+  /** Whether a folder that holds nothing of connbook, or is missing, becomes a book by the first change that is made. */
   readonly isMadeIfMissing: boolean
 }
 
 interface OpenedBook extends AsyncDisposable {
   readonly app: Parameters<typeof callInProcess>[0]
   readonly isReadOnly: boolean
+  /** Keeps a book that was made for these calls. Without this, nothing is left of it in the end. */
+  keep(): void
 }
 
 /**
@@ -68,9 +72,11 @@ export class OwnBook implements AsyncDisposable {
     try {
       await this.#closing
       this.#opened ??= this.#open(isRead(call))
-      const { app, isReadOnly } = await this.#opened
+      const { app, isReadOnly, keep } = await this.#opened
       if (isReadOnly && !isRead(call)) throw readOnly(this.#folder.path)
-      return await callInProcess(app, call, signal)
+      const answer = await callInProcess(app, call, signal)
+      if (answer.status < REFUSED && !isRead(call)) keep()
+      return answer
     } finally {
       this.#calls -= 1
       setTimeout(() => this.#closeUnlessCalled(), 0)
@@ -112,9 +118,10 @@ export class OwnBook implements AsyncDisposable {
 
 async function openFolder(paths: DataPaths, given: OwnBookOptions, isReading: boolean): Promise<OpenedBook> {
   await using opening = new AsyncDisposableStack()
-  const { folder, isReadOnly } = await takeFolder(paths, given, isReading)
-  opening.defer(() => folder.release())
-  const { environment, log } = given
+  const { folder, isReadOnly, undo } = await takeFolder(paths, given, isReading)
+  let isKept = undo === undefined
+  opening.defer(() => (isKept ? folder.release() : undo?.()))
+  const { environment, log, screen } = given
   const book = await openBook({
     ...{ folder, options, environment, log, isReadOnly, opened: opening },
     scheduler: new Scheduler(),
@@ -129,17 +136,29 @@ async function openFolder(paths: DataPaths, given: OwnBookOptions, isReading: bo
     metrics: [],
   })
   const opened = opening.move()
-  return { app: book.apps.owner, isReadOnly, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+  const keep = () => {
+    if (!isKept) screen.write(madeText(paths.path))
+    isKept = true
+  }
+  return { app: book.apps.owner, isReadOnly, keep, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
+function madeText(path: string): string {
+  return `connbook: Made the data folder "${path}"; the first start of the server adds what is missing\n`
+}
+
+interface TakenFolder extends Pick<PreparedFolder, 'folder'>, Partial<Pick<PreparedFolder, 'undo'>> {
+  readonly isReadOnly: boolean
 }
 
 /** Where nothing can be written, nothing is locked either. */
 async function takeFolder(
   paths: DataPaths,
-  { isMadeIfMissing, screen }: OwnBookOptions,
+  { isMadeIfMissing, log }: OwnBookOptions,
   isReading: boolean,
-): Promise<{ readonly folder: DataFolder; readonly isReadOnly: boolean }> {
+): Promise<TakenFolder> {
   if (isMadeIfMissing && !isReading && (await isNewFolder(paths)))
-    return { folder: await prepareFolder(paths, { screen }, atOnce), isReadOnly: false }
+    return { ...(await prepareFolder(paths, log, atOnce)), isReadOnly: false }
   await checkUsedFolder(paths)
   if (await isReadOnly(paths))
     return { folder: { ...paths, completedRestore: undefined, isNew: false, release() {} }, isReadOnly: true }

@@ -1,20 +1,23 @@
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { noAccounts } from '../auth/accounts.ts'
 import { accountsDocument } from '../auth/accounts-file.ts'
 import { keysDocument } from '../auth/keys.ts'
 import { ifPresent, ifReachable } from '../errors.ts'
+import { removeIfPresent, syncFolder, temporaryFileOf } from '../files/atomic-file.ts'
 import {
+  auditFiles,
   type DataFolder,
   type DataPaths,
   dataFiles,
   holdsNothing,
   type LockWait,
+  leaveFolder,
   openDataFolder,
   stateFiles,
 } from '../files/data-folder.ts'
 import { findUnfinishedReplacement } from '../files/folder-replacement.ts'
 import { checkNoDanglingLink } from '../files/refusal.ts'
-import { createLog } from '../log.ts'
+import type { Log } from '../log.ts'
 import { openConfigurationStore } from '../storage/file/file-storage.ts'
 import { isNodeFolder } from './node-folder.ts'
 import { checkNeverStarted } from './used-folder.ts'
@@ -46,44 +49,68 @@ export async function isNewFolder(folder: DataPaths): Promise<boolean> {
   }
 }
 
-/** Whether a folder has files of connbook, but no accounts: they are written last. */
+/** Whether a folder has files of connbook, perhaps not whole yet, but no accounts: they are written last. */
 function isHalfMade(entries: readonly string[]): boolean {
   return (
-    entries.some((entry) => stateFiles.includes(entry)) &&
+    entries.some((entry) => stateFiles.includes(temporaryFileOf(entry) ?? entry)) &&
     !entries.includes(dataFiles.accounts) &&
     findUnfinishedReplacement(entries) === undefined
   )
+}
+
+/** A data folder of which a command makes a book. */
+export interface PreparedFolder {
+  /** Owned by this process. */
+  readonly folder: DataFolder
+  /** Removes what was made, and releases the folder; undefined if another process had made it already. */
+  readonly undo: (() => Promise<void>) | undefined
 }
 
 /**
  * Makes a data folder without accounts and keys, which the first start of a server adds.
  *
  * @param paths For which `isNewFolder` is true.
- * @returns The folder, owned by this process.
- * @throws as `openDataFolder` does.
+ * @throws as `openDataFolder` does. Then it has made nothing.
  */
 export async function prepareFolder(
   paths: DataPaths,
-  { screen }: { readonly screen: { write(text: string): unknown } },
+  log: Log,
   wait: LockWait = {},
-): Promise<DataFolder> {
-  const { path } = paths
-  const folder = await openDataFolder(path, paths.files, wait)
+): Promise<PreparedFolder> {
+  const folder = await openDataFolder(paths.path, paths.files, wait)
+  let undo = async () => folder.release()
   try {
-    // Another process may have filled it meanwhile.
-    if ((await folder.files.readdir(path)).includes(dataFiles.accounts)) return folder
-    await checkNeverStarted(folder)
-    const log = { ...createLog('text', (line) => screen.write(line)), info: () => {} }
-    await (await openConfigurationStore(folder, { mustExist: false, log })).close()
-    // The accounts last, as a first start does: a folder that has them has everything else.
-    await keysDocument(folder).write([])
-    await accountsDocument(folder).write({ ...noAccounts, isPrepared: true })
-    screen.write(
-      `connbook: Made the data folder "${path}"; the first start of the server adds what is missing\n`,
-    )
-    return folder
+    const before = await folder.files.readdir(paths.path)
+    if (before.includes(dataFiles.accounts)) return { folder, undo: undefined }
+    undo = () => removeMade(folder, before)
+    await fill(folder, log)
+    return { folder, undo }
   } catch (error) {
-    folder.release()
+    await undo()
     throw error
   }
+}
+
+async function fill(folder: DataFolder, log: Log): Promise<void> {
+  await checkNeverStarted(folder)
+  await (await openConfigurationStore(folder, { mustExist: false, log })).close()
+  // The accounts last, as a first start does: a folder that has them has everything else.
+  await keysDocument(folder).write([])
+  await accountsDocument(folder).write({ ...noAccounts, isPrepared: true })
+}
+
+/** @param before Entries that were there when this process got the folder. */
+async function removeMade(folder: DataFolder, before: readonly string[]): Promise<void> {
+  const { path, files } = folder
+  const made = (names: readonly string[]) => names.filter((name) => !before.includes(name))
+  try {
+    // In the opposite order of making: whatever is left if this is killed can still be made a book.
+    for (const names of [[dataFiles.accounts], [dataFiles.keys], [...stateFiles, ...auditFiles]]) {
+      for (const name of made(names)) await removeIfPresent(join(path, name), files)
+      await syncFolder(path, files)
+    }
+  } catch {
+    // Why the change was refused says more than why something of a book without records stays.
+  }
+  await leaveFolder(folder)
 }

@@ -181,6 +181,62 @@ describe('a data folder that a command prepares before the first start', () => {
     assert.deepEqual(await readdir(parent), ['hosts.csv'])
   })
 
+  const refused: readonly (readonly [words: readonly string[], input?: string])[] = [
+    [['add', 'web1']],
+    [['add', 'web1', 'deploy@web1', '--port', '0']],
+    [['add', '', 'deploy@web1']],
+    [['add', 'web1', 'deploy@web1', '--label', 'no spaces=1']],
+    [['set', 'web1', '--create', '--hostname', 'web1']],
+    [['set', 'web1', '--create', '--hostname', 'web1', '--port', 'x', '--username', 'u']],
+    [
+      [
+        'set',
+        'web1',
+        '--create',
+        '--hostname',
+        'web1',
+        '--port',
+        '22',
+        '--username',
+        'u',
+        '--if-match',
+        'tag',
+      ],
+    ],
+    [['user', 'add', '']],
+    [['user', 'add', 'eve'], 'eve'],
+    [['client', 'add', 'a:b']],
+    [['client', 'add', 'ci', '--secret-stdin'], 'short'],
+    [['import', '-', '--format', 'csv'], 'name,hostname,port,username\nweb1,web1,0,deploy\n'],
+    [['import', '-', '--format', 'csv'], 'name,hostname,port,username\nweb1,h,1,u\nweb1,h,2,u\n'],
+  ]
+  const before: Record<string, readonly string[] | undefined> = {
+    'that is missing': undefined,
+    'that is empty': [],
+    'that a first start left half made': [dataFiles.journal, dataFiles.keys],
+  }
+  for (const [which, names] of Object.entries(before)) {
+    it(`stays one ${which} when the change is refused`, async (t) => {
+      const { parent, folder, run } = await newPlace(t)
+      if (names !== undefined) await (await start(t, { folder, environment: {} })).stop()
+      const entries = names === undefined ? [] : await readdir(folder)
+      for (const name of entries) if (!names?.includes(name)) await rm(join(folder, name))
+      for (const [words, input] of refused) {
+        const { code, stderr } = await run(words, input)
+        assert.ok([1, 2, 4].includes(code ?? -1), `${words.join(' ')}: ${code} ${stderr}`)
+        assert.doesNotMatch(stderr, /Made the data folder/)
+        const left = names === undefined ? await readdir(parent) : await readdir(folder)
+        assert.deepEqual(
+          left.filter((name) => name !== dataFiles.lock).sort(),
+          [...(names ?? [])].sort(),
+          stderr,
+        )
+      }
+      const { code, stderr } = await run(['user', 'add', 'eve'])
+      assert.deepEqual([code, stderr], [0, `${made(folder)}${added('eve', folder)}`])
+    })
+  }
+
   const leftBehind: Record<string, readonly string[]> = {
     'a socket': ['.control'],
     journal: [dataFiles.journal],
