@@ -125,6 +125,8 @@ export const problemTypes = {
   },
   too_many_keys: {
     status: 409,
+    // Nothing is there already, and nothing is stale.
+    exit: 1,
     meaning:
       'only to `connbook keys rotate`: as many keys verify as there may be, and nothing has changed; wait until one of them ends',
   },

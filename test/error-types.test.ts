@@ -13,6 +13,7 @@ describe('the exit code of a command', () => {
     ['unknown_path', 404, 1],
     ['name_taken', 409, 4],
     ['stale_record', 412, 4],
+    ['too_many_keys', 409, 1],
     ['storage_unavailable', 503, 1],
     [undefined, 404, 1],
     [undefined, 403, 5],

@@ -42,6 +42,9 @@ export class OtherAnswerError extends ConnbookError {
   readonly code = 'other_answer'
 }
 
+/** Problems of a book in which something is not there: perhaps another book was meant. */
+const missing: ReadonlySet<string> = new Set(['unknown_name', 'unknown_account'])
+
 const PROBLEM_TYPE = /^urn:connbook:problem:([a-z_]+)$/
 
 /** The error that an answer without success means. */
@@ -59,9 +62,12 @@ export function refusalOf({ status, headers, text }: ClientResponse, endpoint: E
     return new RefusedError(`${endpoint.name} answers ${status}, and nothing that a connbook says`, {
       status,
     })
-  return new RefusedError(escapeHidden(detail), {
+  const problem = typeof type === 'string' ? PROBLEM_TYPE.exec(type)?.[1] : undefined
+  // The server does not know by what name it was called.
+  const where = problem !== undefined && missing.has(problem) ? ` ${endpoint.where}` : ''
+  return new RefusedError(escapeHidden(detail) + where, {
     status,
-    problem: typeof type === 'string' ? PROBLEM_TYPE.exec(type)?.[1] : undefined,
+    problem,
     faults: Array.isArray(errors) ? errors.filter(isFault) : [],
   })
 }

@@ -98,12 +98,13 @@ function grantsAsked({ grant, noGrants }: RightsFlags): readonly string[] | null
   return grants
 }
 
-/** What has become of the rights of an account, to complete "User … ". */
-export function describeRights({ scope, grants }: AskedRights): string {
+/** What has become of the rights of an account, to complete "User … ". @param isNew Whether it could not do that before. */
+export function describeRights({ scope, grants }: AskedRights, isNew: boolean): string {
   const parts = scope === undefined ? [] : [scopeTexts[scope].state]
   if (grants === null) parts.push('sees all records')
   if (grants) parts.push('sees and changes only what is granted')
-  return `${parts.join(', and ')} from now on${grants ? `: ${grants.join(' ')}` : ''}`
+  const which = grants ? `: ${grants.join(' ')}` : ''
+  return `${parts.join(', and ')} ${isNew ? 'from now on' : 'already'}${which}${isNew ? '' : '; nothing has changed'}`
 }
 
 /** Undefined without a flag, and for several. */

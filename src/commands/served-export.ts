@@ -3,7 +3,6 @@ import { queryOf } from '../client/endpoint.ts'
 import type { OpenResponse } from '../client/messages.ts'
 import { OtherAnswerError, RefusedError } from '../client/refused.ts'
 import type { Print } from '../command-line/output.ts'
-import type { Fault } from '../errors.ts'
 import { type ExportFormatName, exportFormats } from '../exchange/export-formats.ts'
 import { escapeHidden } from '../text.ts'
 import { leftOutGroupsText, leftOutText, namedFaults, refusedExport, warningsText } from './export-remarks.ts'
@@ -43,8 +42,7 @@ export async function openServedExport(
       { query, format, skip },
       signal,
     )
-    const left =
-      leftOut === undefined ? '' : leftOutText(`what cannot be expressed as ${format}`, namedFaults(leftOut))
+    const left = leftOut === undefined ? '' : leftOutText(...refusedIn(leftOut, format))
     return {
       tag,
       remarks: leftOutGroupsText(leftOutGroups, format) + warningsText(warnings, warningCount) + left,
@@ -52,8 +50,14 @@ export async function openServedExport(
     }
   } catch (error) {
     if (!(error instanceof RefusedError) || error.problem !== 'not_expressible') throw error
-    throw refusedExport(`as ${format}`, namedFaults(error.faults), { cause: error })
+    throw refusedExport(...refusedIn(error, format), { cause: error })
   }
+}
+
+/** What a format cannot express: "2 of 5 records as csv", as the server counts them, and the first of them. */
+function refusedIn({ message, faults }: RefusedError, format: ExportFormatName) {
+  const [counts = 'records'] = /\d+ of \d+ records?/.exec(message) ?? []
+  return [`${counts} as ${format}`, namedFaults(faults)] as const
 }
 
 /** A character may be split between two pieces. */
@@ -66,8 +70,8 @@ export async function writeBytes(body: AsyncIterable<Uint8Array>, print: Print) 
 interface AnsweredExport {
   readonly tag: string | undefined
   readonly body: OpenResponse['body']
-  /** The first of the records that are left out, by name; undefined if none are. */
-  readonly leftOut: readonly Fault[] | undefined
+  /** The refusal that counts and names the records which are left out; undefined if none are. */
+  readonly leftOut: RefusedError | undefined
   /** The first groups that the format cannot have; their records are in the export. */
   readonly leftOutGroups: readonly string[]
   /** The first ones. */
@@ -107,7 +111,7 @@ async function exportByServer(
   } catch (error) {
     // Only the refusal names the records.
     if (!isSkipping || !(error instanceof RefusedError) || error.problem !== 'not_expressible') throw error
-    return { ...(await ask(1)), leftOut: error.faults }
+    return { ...(await ask(1)), leftOut: error }
   }
 }
 

@@ -81,7 +81,7 @@ describe('user and client', () => {
   const refusals: Record<string, readonly [code: number, message: RegExp]> = {
     'user add admin': [4, /^connbook: Cannot add the user "admin": there is one already$/],
     'client add script': [4, /there is one already$/],
-    'user passwd nobody': [3, /^connbook: There is no user "nobody"$/],
+    'user passwd nobody': [3, /^connbook: There is no user "nobody" in \/\S+$/],
     'user remove nobody': [3, /^connbook: There is no user "nobody"/],
     'user remove script': [3, /There is no user "script"/],
     'client rotate admin': [3, /There is no client "admin"/],
@@ -96,7 +96,7 @@ describe('user and client', () => {
     'user list admin': [2, /^connbook: Write it as: connbook user list$/],
     'user add eve --password=x': [2, /^connbook: Unknown flag "--password"/],
     'user list --port=1': [2, /^connbook: Unknown flag "--port"/],
-    'user set nobody --read-only': [3, /^connbook: There is no user "nobody"$/],
+    'user set nobody --read-only': [3, /^connbook: There is no user "nobody" in \/\S+$/],
     'client set admin --read-write': [3, /There is no client "admin"/],
     'user set admin': [
       2,

@@ -106,7 +106,7 @@ describe('connbook export', () => {
     const { code, stdout, stderr } = await runExport(['--format', 'ssh-config'])
     assert.deepEqual([code, stdout], [1, ''])
     const [first, ...rest] = stderr.trimEnd().split('\n')
-    assert.equal(first, 'connbook: Cannot export as ssh-config:')
+    assert.equal(first, 'connbook: Cannot export 8 of 8 records as ssh-config:')
     assert.equal(rest.length, 8 + 1)
     assert.match(rest[0] ?? '', /^ {2}"kept 2" has a name with a space/)
     assert.equal(rest.at(-1), 'Nothing was written; rename or change them, or leave them out with --skip')
@@ -115,7 +115,7 @@ describe('connbook export', () => {
   it('leaves such records out with --skip, and still names them', async () => {
     const { code, stdout, stderr } = await runExport(['--format', 'ssh-config', '--skip'])
     assert.deepEqual([code, stdout], [0, ''])
-    assert.match(stderr, /^connbook: Left out what cannot be expressed as ssh-config:\n {2}"kept 2" has/)
+    assert.match(stderr, /^connbook: Left out 8 of 8 records as ssh-config:\n {2}"kept 2" has/)
   })
 
   it('escapes the control characters of a name before it reaches the terminal', async (t) => {

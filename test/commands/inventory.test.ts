@@ -10,7 +10,7 @@ const hosts = [
   { ...web1, name: 'a[1:2]' },
 ]
 const LEFT_OUT =
-  'connbook: Left out what cannot be expressed as ansible-json:\n  "a[1:2]" has a name with "[", where Ansible looks for a range\n'
+  'connbook: Left out 1 of 3 records as ansible-json:\n  "a[1:2]" has a name with "[", where Ansible looks for a range\n'
 
 describe('connbook inventory', () => {
   it('lists hosts with their variables and groups, from a server as from a folder', async (t) => {

@@ -40,7 +40,7 @@ export async function addNamed(
   const { scope, grants } = rightsToAdd(options)
   const client = await connectAsAdmin(kind, input, context, 'add')
   try {
-    await checkCanAdd(client, account, isAsked(account, options, context))
+    if (isAsked(account, options, context)) await checkCanAdd(client, account)
     const chosen = await readChosen(account, options.secretStdin, context)
     const secret = chosen === undefined ? {} : { [kindWords[kind].secret]: chosen }
     const body = { name, scope, grants, ...secret }
@@ -64,15 +64,11 @@ function isAsked(
   return (kind === 'user' || secretStdin) && context.input.isTTY === true
 }
 
-/**
- * Refuses what cannot be added before a folder is made for it, and before somebody is asked for a secret.
- *
- * @throws {InvalidInputError} {RefusedError}
- */
-async function checkCanAdd(client: Client, { kind, name }: NamedAccount, isAsking: boolean): Promise<void> {
+/** Refuses what cannot be added before somebody is asked for a secret. @throws {InvalidInputError} {RefusedError} */
+async function checkCanAdd(client: Client, { kind, name }: NamedAccount): Promise<void> {
+  checkAccountName(kind, name)
   const { folder } = client.endpoint
-  if (folder !== undefined && (await isNewFolder(dataPaths(folder)))) return checkAccountName(kind, name)
-  if (!isAsking) return
+  if (folder !== undefined && (await isNewFolder(dataPaths(folder)))) return
   const accounts = accountsIn(await client.askJson({ method: 'GET', path: pathOf(kind) })) ?? []
   if (!accounts.some((account) => account.name === name)) return
   const message = `Cannot add the ${kind} ${quoted(name)}: there is one already`
@@ -93,7 +89,8 @@ export async function replaceSecret(
   const body = chosen === undefined ? { rotate: true } : { [what]: chosen }
   const call = askForAccount(client, { method: 'PATCH', path: pathOf(kind, name), body })
   const describe = () => `Changed the ${what} of ${kind} ${quoted(name)}`
-  await change(client, account, call, describe, context, `; every ${ended} of this ${kind} has ended`)
+  const more = () => `; every ${ended} of this ${kind} has ended`
+  await change(client, account, call, describe, context, more)
 }
 
 /** Runs `user set` or `client set` @throws as `addNamed` does. */
@@ -104,17 +101,23 @@ export async function setRights(
 ): Promise<void> {
   const rights = rightsToSet(kind, input.options)
   const client = await connectAsAdmin(kind, input, context, 'set')
-  const call = askForAccount(client, { method: 'PATCH', path: pathOf(kind, name), body: rights })
+  const path = pathOf(kind, name)
+  const { headers: before } = await client.ask({ method: 'GET', path })
+  const call = askForAccount(client, { method: 'PATCH', path, body: rights }).catch(explainAdminGrants)
   const who = `${kindWords[kind].title} ${quoted(name)}`
-  await makeChange(
-    client,
-    context.screen,
-    call,
-    () => who,
-    {},
-    () => ` ${describeRights(rights)}`,
-  )
+  const what = ({ tag }: ShownAccount) =>
+    ` ${describeRights(rights, tag === undefined || tag !== before.etag)}`
+  await makeChange(client, context.screen, call, () => who, {}, what)
   warn(context.screen, await call)
+}
+
+/** Says once, and by the flags, that an admin has no grants. */
+function explainAdminGrants(error: unknown): never {
+  if (!(error instanceof RefusedError) || error.faults.every(({ field }) => field !== 'grants')) throw error
+  throw new RefusedError(`${error.message}; give --no-grants with --admin, or --read-write with --grant`, {
+    ...error,
+    faults: [],
+  })
 }
 
 /** Runs `user remove` or `client remove` @throws as `addNamed` does. */
@@ -172,9 +175,9 @@ async function change(
   call: Promise<ShownAccount>,
   describe: () => string,
   context: CommandContext,
-  more = '',
+  more?: () => string,
 ): Promise<void> {
-  await makeChange(client, context.screen, call, describe, typedOf(kind), () => more)
+  await makeChange(client, context.screen, call, describe, typedOf(kind), more)
   const { secret } = await call
   if (kind === 'client') await showLines(clientLines(name, secret), context, secret !== undefined)
 }
@@ -190,6 +193,7 @@ interface ShownAccount {
   readonly scope: ScopeWord
   readonly grants?: readonly string[] | undefined
   readonly secret?: string | undefined
+  readonly tag?: string | undefined
   /** What nobody can do any more after a change. */
   readonly warning?: unknown
 }
@@ -198,11 +202,11 @@ async function askForAccount(
   client: Client,
   { body, ...call }: { readonly method: 'POST' | 'PATCH'; readonly path: string; readonly body: object },
 ): Promise<ShownAccount> {
-  const { text } = await client.ask({ ...call, headers: JSON_BODY, body: bodyOf(body) })
+  const { text, headers } = await client.ask({ ...call, headers: JSON_BODY, body: bodyOf(body) })
   const answer = parseJson(text)
   const [account] = accountsIn(answer) ?? []
   if (account === undefined) return notAccounts(client)
-  return { ...account, warning: isObject(answer) ? answer.warning : undefined }
+  return { ...account, tag: headers.etag, warning: isObject(answer) ? answer.warning : undefined }
 }
 
 /** Undefined if it is not what a connbook answers. */

@@ -66,7 +66,7 @@ describe('the commands for accounts with --server', () => {
       assert.deepEqual(await run(words), {
         code: 3,
         stdout: '',
-        stderr: 'connbook: There is no user "nobody"\n',
+        stderr: `connbook: There is no user "nobody" at ${url}\n`,
       })
     assert.deepEqual(await run('user remove nobody --if-present'), {
       code: 0,

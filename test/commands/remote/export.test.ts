@@ -139,14 +139,11 @@ describe('connbook export --server', () => {
     assert.deepEqual([refused.code, refused.stdout], [1, ''])
     assert.match(
       refused.stderr,
-      /^connbook: Cannot export as ssh-config:\n {2}"a b" [^\n]+\nNothing was written; /,
+      /^connbook: Cannot export 1 of 2 records as ssh-config:\n {2}"a b" [^\n]+\nNothing was written; /,
     )
     const skipped = await run([...words, '--skip'])
     assert.equal(skipped.code, 0)
-    assert.match(
-      skipped.stderr,
-      /^connbook: Left out what cannot be expressed as ssh-config:\n {2}"a b" [^\n]+\n$/,
-    )
+    assert.match(skipped.stderr, /^connbook: Left out 1 of 2 records as ssh-config:\n {2}"a b" [^\n]+\n$/)
     assert.match(skipped.stdout, /^Host web1$/m)
     assert.doesNotMatch(skipped.stdout, /a b/)
   })

@@ -51,10 +51,11 @@ describe('what a server refuses', () => {
     it(`is reported in its words on one line, with exit code ${code} for ${status} ${type}`, async (t) => {
       const problem = problemOf(status, type, 'It is\nnot\u202e so')
       const url = await serveJson(t, status, problem)
+      const where = type === 'unknown_name' ? ` at ${url}` : ''
       for (const [name, finished] of await callAll(t, url))
         assert.deepEqual(
           finished,
-          { code, stdout: '', stderr: 'connbook: It is\\u000anot\\u202e so\n' },
+          { code, stdout: '', stderr: `connbook: It is\\u000anot\\u202e so${where}\n` },
           name,
         )
     })

@@ -96,7 +96,7 @@ describe('connbook rm', () => {
     })
     const { run } = await openHome(t, { CONNBOOK_SERVER: url })
     const { code, stderr } = await run(['rm', 'a', 'b', 'c'])
-    assert.deepEqual([code, stderr], [1, 'connbook: it is 404\nStopped at "b": it is 507\n'])
+    assert.deepEqual([code, stderr], [1, `connbook: it is 404 at ${url}\nStopped at "b": it is 507\n`])
     assert.equal((await run(['rm', 'b'])).stderr, 'connbook: it is 507\n')
   })
 })
