@@ -2,7 +2,8 @@ import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import type { RequestListener, Server } from 'node:http'
-import type { AddressInfo, Server as NetServer, Socket } from 'node:net'
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
 import { shareOf } from '../budget.ts'
 import type { Log } from '../log.ts'
 import { type Family, gauge } from '../metrics/family.ts'
@@ -32,6 +33,8 @@ export const CONNECTIONS_MAX = 10_000
 export const PLAIN_CONNECTION_BYTES = 48 * 1024
 /** The same over TLS, or after so much of a handshake. */
 export const TLS_CONNECTION_BYTES = 96 * 1024
+/** How long a drain waits for the request of a command that has just connected: it could not tell whether that was read. */
+const OWNER_GRACE_MS = 500
 /** Descriptors kept for files: snapshots, accounts, certificates. */
 export const DESCRIPTORS_RESERVED = 16
 
@@ -79,6 +82,7 @@ export class Listener {
   readonly #ownerServer = createHttpServer(undefined)
   /** Address given to peers on a Unix socket; undefined on TCP. */
   #peerAddress: string | undefined
+  #ownersAccepted = 0
   #isDraining = false
   /** In seconds since 1970; undefined over plain HTTP. */
   #certificateEnd: number | undefined
@@ -139,6 +143,19 @@ export class Listener {
     await listening(this.#ownerServer, { path })
   }
 
+  /**
+   * Resolves once everybody is accepted who has connected to the owner's socket: closing it cuts off those who still wait for
+   * that, and they could not tell whether their call was made. Its file must have gone, so that nobody else connects.
+   */
+  async acceptOwners(): Promise<void> {
+    for (let before = -1; before !== this.#ownersAccepted; ) {
+      before = this.#ownersAccepted
+      // Each turn of the event loop accepts one, and this turn may be past that.
+      await setImmediate()
+      await setImmediate()
+    }
+  }
+
   async closeForOwner(): Promise<void> {
     await closed(this.#ownerServer)
   }
@@ -157,10 +174,16 @@ export class Listener {
   /** Stops accepting, answers requests in flight, and destroys what is left after `timeoutMs`. */
   async drain(timeoutMs: number): Promise<void> {
     this.#isDraining = true
-    const allClosed = Promise.all([this.#server, this.#ownerServer, ...this.#furtherDoors].map(closed))
+    const owner = closed(this.#ownerServer, NetServer.prototype.close)
+    const allClosed = Promise.all([
+      owner,
+      ...[this.#server, ...this.#furtherDoors].map((each) => closed(each)),
+    ])
     const deadline = setTimeout(() => this.#connections.destroyAll(), timeoutMs)
+    const grace = setTimeout(() => this.#ownerServer.close(), OWNER_GRACE_MS)
     await allClosed
     clearTimeout(deadline)
+    clearTimeout(grace)
   }
 
   /** Hands the requests of both servers to their applications. */
@@ -188,6 +211,7 @@ export class Listener {
       intake.add(socket)
     })
     this.#ownerServer.on('connection', (socket: Socket) => {
+      this.#ownersAccepted += 1
       this.#connections.add(socket, UNIX_PEER, true)
       intake.add(socket)
     })
@@ -239,9 +263,13 @@ async function listening(server: NetServer, place: Place): Promise<void> {
   await once(server, 'listening')
 }
 
-/** Resolves when the last connection has ended; at once if the server does not listen. */
-function closed(server: NetServer): Promise<void> {
-  return new Promise((resolve) => server.close(() => resolve()))
+/**
+ * Resolves when the last connection has ended; at once if the server does not listen.
+ *
+ * @param close That of `NetServer` leaves open what has no request yet.
+ */
+function closed(server: NetServer, close = server.close): Promise<void> {
+  return new Promise((resolve) => close.call(server, () => resolve()))
 }
 
 /**

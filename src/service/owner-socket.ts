@@ -1,4 +1,5 @@
 import { ifPresent } from '../errors.ts'
+import { removeIfPresent } from '../files/atomic-file.ts'
 import { type DataPaths, ownerSocketPath, whyTooLong } from '../files/data-folder.ts'
 import type { FileSystem } from '../files/file-system.ts'
 import type { Log } from '../log.ts'
@@ -12,14 +13,25 @@ const UMASK = 0o177
  * Makes the owner's socket of a data folder. If that is not possible, a warning says why, and nothing is left behind.
  *
  * @param folder This process has locked it, so a socket that is there is stale.
+ * @returns Takes the socket away before the listener drains: whoever has connected by then is answered.
  */
-export async function listenForOwner(listener: Listener, folder: DataPaths, log: Log): Promise<void> {
-  if (process.platform === 'win32') return
+export async function listenForOwner(
+  listener: Listener,
+  folder: DataPaths,
+  log: Log,
+): Promise<() => Promise<void>> {
+  const nothing = async () => {}
+  if (process.platform === 'win32') return nothing
   const path = ownerSocketPath(folder.path)
   const reason = await tryListen(listener, path, folder.files).catch(String)
-  if (reason === undefined) return
+  if (reason === undefined)
+    return async () => {
+      await removeIfPresent(path, folder.files)
+      await listener.acceptOwners()
+    }
   await listener.closeForOwner()
   log.warn('owner_socket_failed', { socket: path, reason })
+  return nothing
 }
 
 /** @returns Why it is not there. */

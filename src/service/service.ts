@@ -94,7 +94,7 @@ async function start(service: ServiceOptions, opened: AsyncDisposableStack): Pro
   // For a failed start; a started service drains before, see below.
   opened.defer(() => listener.drain(0))
   // First, so that `--listen` cannot take its path.
-  await listenForOwner(listener, folder, log)
+  const leaveOwner = await listenForOwner(listener, folder, log)
   const { origin, address, socket } = await listen(listener, options, environment, tls !== undefined)
   const place = { url: origin + options.basePath, address, socket }
   apps.limitWaiting(() => log.info('reading', { url: place.url, socket, data: folder.path }))
@@ -119,10 +119,12 @@ async function start(service: ServiceOptions, opened: AsyncDisposableStack): Pro
   isStarted = true
   await recordStart(folder, book, place)
   apps.replace(book.apps)
-  opened.defer(() => {
+  opened.defer(async () => {
+    // A folder that is gone has no socket any more.
+    await leaveOwner().catch(() => {})
     // The requests that wait are answered at once, so that the drain does not wait for them.
     book.endWaiting()
-    return listener.drain(options.shutdownTimeoutSeconds * 1000)
+    await listener.drain(options.shutdownTimeoutSeconds * 1000)
   })
   let stopped: Promise<void> | undefined
   return {

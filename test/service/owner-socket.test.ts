@@ -211,8 +211,8 @@ describe("the owner's socket", () => {
     const answered = asOwner(service)('POST', '/configurations/', { body: draft('a') })
     await held.begun
     const stopped = service.stop()
-    await assert.rejects(lstat(path), { code: 'ENOENT' })
     await closed
+    await assert.rejects(lstat(path), { code: 'ENOENT' })
     held.release()
     assert.equal((await answered).status, 200)
     await stopped
@@ -247,6 +247,30 @@ describe("the owner's socket", () => {
     const next = await start(t, { folder, environment: {} })
     assert.equal((await asOwner(next)('GET', '/configurations/')).status, 200)
     assert.ok(!next.log.events.includes('owner_socket_failed'))
+  })
+
+  it('answers everybody who has connected when the server stops, and nobody finds it after that', async (t) => {
+    const service = await start(t)
+    const path = ownerSocketPath(service.folder.path)
+    const ask = asOwner(service)
+    const late = connect(path)
+    // The server has accepted none of them when it is told to stop.
+    const added = Array.from({ length: 5 }, (_, i) =>
+      ask('POST', '/configurations/', { body: draft(`n${i}`) }),
+    )
+    const stopped = service.stop()
+    await eventually('the socket is gone', () =>
+      lstat(path).then(
+        () => false,
+        () => true,
+      ),
+    )
+    late.end('GET /configurations/ HTTP/1.1\r\nHost: localhost\r\n\r\n')
+    assert.match((await late.toArray()).join(''), /^HTTP\/1\.1 200 /)
+    for (const { status } of await Promise.all(added)) assert.equal(status, 200)
+    await stopped
+    const next = await start(t, { folder: service.folder.path, environment: {} })
+    assert.equal(namesIn(await asOwner(next)('GET', '/configurations/')).length, 5)
   })
 
   it('is left out with a warning when its path is too long for the system', async (t) => {
