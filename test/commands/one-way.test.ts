@@ -5,7 +5,9 @@ import { access, appendFile, readdir, readFile, writeFile } from 'node:fs/promis
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { dataFiles, openDataFolder } from '../../src/files/data-folder.ts'
+import type { FileSystem } from '../../src/files/file-system.ts'
 import { runCommand } from '../support/command.ts'
+import { createFailingFiles, systemError } from '../support/failing-files.ts'
 import { hurryClock } from '../support/hurried-clock.ts'
 import { start, usedFolder } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -179,6 +181,35 @@ describe('a command that works on a book', () => {
     }
     assert.deepEqual(await photographBook(folder), before)
   })
+
+  const without: Record<string, (t: TestContext, folder: string) => Promise<unknown>> = {
+    'on a file system without sockets': (t, folder) => {
+      const files = { ...createFailingFiles(), reach: () => Promise.reject(systemError('ENOTSUP')) }
+      return start(t, { folder, environment: {}, files: files as FileSystem })
+    },
+    'on Windows': async (t, folder) => {
+      const { platform } = process
+      Object.defineProperty(process, 'platform', { value: 'win32' })
+      const started = start(t, { folder, environment: {} })
+      await started.finally(() => Object.defineProperty(process, 'platform', { value: platform }))
+    },
+  }
+  for (const [where, startThere] of Object.entries(without)) {
+    it(`ends with 75, and says --server, beside a server that has no socket ${where}`, async (t) => {
+      const folder = await usedFolder(t)
+      await startThere(t, folder)
+      assert.ok(!(await readdir(folder)).includes('.control'))
+      hurryClock(t)
+      for (const words of lines) {
+        const { code, stdout, stderr } = await runLine(words, folder)
+        assert.deepEqual([code, stdout], [75, ''], `${words[0]}: ${stderr}`)
+        assert.match(
+          stderr,
+          /another process has it \(pid .+\nif a server has it, .+: --server URL or unix:PATH/s,
+        )
+      }
+    })
+  }
 
   it('waits for another command on a stopped folder, so that all are done', async (t) => {
     // No command gives up, however busy the machine is.

@@ -10,3 +10,8 @@ export function hurryClock(t: TestContext): void {
     return now() + ahead
   })
 }
+
+/** Until the test ends, no time passes for commands that wait for a lock, however busy the machine is. */
+export function stopClock(t: TestContext): void {
+  t.mock.method(performance, 'now', () => 0)
+}

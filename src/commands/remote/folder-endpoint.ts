@@ -1,9 +1,9 @@
-import { openCall, UnreachableError } from '../../client/call.ts'
+import { NoAnswerError, openCall, UnreachableError } from '../../client/call.ts'
 import type { Endpoint } from '../../client/endpoint.ts'
 import { findOwnerSocket } from '../../client/owner-socket.ts'
 import { pause } from '../../client/pause.ts'
 import type { CommandContext, Screen } from '../../command-line/command.ts'
-import { FolderInUseError, FolderRefusedError } from '../../errors.ts'
+import { FolderInUseError, FolderRefusedError, systemCode } from '../../errors.ts'
 import { type DataPaths, ownerSocketPath } from '../../files/data-folder.ts'
 import { checkNoDanglingLink } from '../../files/refusal.ts'
 import { LOCK_PAUSE_MS, LOCK_WAIT_MS } from '../../limits.ts'
@@ -55,8 +55,8 @@ export function folderEndpoint(
         try {
           if (socket.endpoint !== undefined) return await openCall(socket.endpoint, call, options)
         } catch (error) {
-          // A server that was killed leaves its socket behind.
-          if (!(error instanceof UnreachableError)) throw error
+          // A server that was killed leaves its socket behind. One that is killed now has read for nobody.
+          if (!(error instanceof UnreachableError || (call.method === 'GET' && isReset(error)))) throw error
           why = error.message
         }
         if (isServerOnly) throw await noServer(folder, why)
@@ -65,12 +65,18 @@ export function folderEndpoint(
           return await own.call(call, options)
         } catch (error) {
           if (!(error instanceof FolderInUseError)) throw error
-          if (performance.now() >= end) throw inUse(error, why)
+          // What is not used as a socket does not become one.
+          if (socket.reason !== undefined || performance.now() >= end) throw inUse(error, why)
         }
         await pause(LOCK_PAUSE_MS, options.signal)
       }
     },
   }
+}
+
+/** Whether the server ended before it answered. */
+function isReset(error: unknown): error is NoAnswerError {
+  return error instanceof NoAnswerError && systemCode(error.cause) === 'ECONNRESET'
 }
 
 async function noServer(folder: DataPaths, why: string | undefined): Promise<UnreachableError> {
