@@ -248,6 +248,7 @@ describe('the source tree', async () => {
     const others = [
       'src/scheduler.ts',
       'src/turn-clock.ts',
+      'src/server/listener.ts',
       'src/server/request-order.ts',
       'src/journal/frame.ts',
       'src/journal/group-commit.ts',
