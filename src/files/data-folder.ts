@@ -240,8 +240,14 @@ async function takeLock({ path: folder, files, file }: DataPaths): Promise<FileL
     .access(folder, constants.W_OK | constants.X_OK)
     .catch((error: unknown) => throwExplained(error, files))
   const path = file(dataFiles.lock)
+  const before = await ifPresent(files.lstat(path))
   try {
-    return files.lock(path)
+    const lock = files.lock(path)
+    const after = await ifPresent(files.lstat(path))
+    if (lock === undefined || (after !== undefined && (before ?? after).ino === after.ino)) return lock
+    // Whoever had the folder removed it with its lock: the next who makes one would lock another file.
+    lock.release()
+    return undefined
   } catch (error) {
     const code = systemCode(error) ?? ''
     if (findDiskFailure(code) !== undefined || isDenial(code)) return throwExplained(error, files)

@@ -1,5 +1,6 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
+import { rmSync, writeFileSync } from 'node:fs'
 import { chmod, chown, mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
@@ -65,6 +66,28 @@ describe('opening a data folder', () => {
     first.release()
     first.release()
     await openUntilEnd(t, path)
+  })
+
+  it('takes no lock whose file another process has removed, or replaced, meanwhile', async (t) => {
+    for (const isReplaced of [false, true]) {
+      const path = await temporaryFolder(t)
+      const lockPath = join(path, dataFiles.lock)
+      await writeFile(lockPath, '', { mode: 0o600 })
+      const real = createFailingFiles()
+      let locks = 0
+      const lock = (name: string) => {
+        const taken = real.lock(name)
+        locks += 1
+        if (locks > 1) return taken
+        rmSync(lockPath)
+        if (isReplaced) writeFileSync(lockPath, '', { mode: 0o600 })
+        return taken
+      }
+      const folder = await openDataFolder(path, { ...real, lock })
+      t.after(() => folder.release())
+      assert.equal(locks, 2)
+      await assert.rejects(openDataFolder(path, real, { lockWaitMs: 0 }), FolderInUseError)
+    }
   })
 
   it('sweeps what killed writers of its files left, and nothing else', async (t) => {
