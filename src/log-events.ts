@@ -259,7 +259,7 @@ export const logEvents = {
     level: 'warn',
     fields: ['socket', 'reason'],
     meaning:
-      'the server works, but commands cannot call it by its folder while it runs; name it with `--server` after `connbook login`, or use a folder on a file system with sockets',
+      'the server works, but commands that name its folder end with 75 while it runs; name it with `--server`, or use a folder with a shorter path, or on a file system with sockets',
   },
   memory_short: {
     level: 'warn',
