@@ -3,8 +3,10 @@ import assert from 'node:assert/strict'
 import { chmod, cp, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
+import { loginsOf } from '../../src/client/logins.ts'
 import { logIn } from '../support/api.ts'
 import { runExecutable, startExecutable } from '../support/executable.ts'
+import { noNamespaces } from '../support/namespace.ts'
 import { asPlainAccount, giveToPlainAccount } from '../support/plain-account.ts'
 import { admin, usedFolder } from '../support/service.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -96,6 +98,54 @@ describe('a command that names no place', () => {
     assert.equal((await run(['client', 'add', 'ci'], { CONNBOOK_DATA: 'other' })).code, 0)
     assert.deepEqual(await readdir(place), ['data', 'other'])
     assert.equal((await run(['user', 'list'])).stdout, 'ann\neve\n')
+  })
+})
+
+describe('the folder of the service', { skip: noNamespaces }, () => {
+  const script = 'mount -t tmpfs none /var/lib && cp -a "$0" /var/lib/connbook && exec "$@"'
+
+  /** Runs a command as root where the package has put a book. */
+  async function openHost(t: TestContext) {
+    const { place } = await openDirectory(t)
+    const through = ['unshare', '--map-root-user', '--mount', '/bin/sh', '-c', script, await usedFolder(t)]
+    const environment = { XDG_STATE_HOME: join(place, 'state') }
+    const run = (words: readonly string[]) =>
+      runExecutable(words, { cwd: place, input: secret, environment, through })
+    return { place, run }
+  }
+
+  it('is what root means who names nothing else', async (t) => {
+    const { place, run } = await openHost(t)
+    for (const words of [
+      ['ls'],
+      ['export', '--format', 'csv'],
+      ['whoami'],
+      ['user', 'list'],
+      ['backup', '-'],
+    ]) {
+      const { code, stderr } = await run(words)
+      assert.equal(code, 0, `${words.join(' ')}: ${stderr}`)
+    }
+    for (const words of [
+      ['add', 'web1', 'u@h:22'],
+      ['user', 'add', 'eve'],
+      ['client', 'add', 'ci'],
+    ])
+      assert.match((await run(words)).stderr, /^Added .+ in \/var\/lib\/connbook\n$/)
+    assert.match((await run(['keys', 'rotate'])).stdout, /^Rotated the keys in \/var\/lib\/connbook\n/)
+    assert.match((await run(['get', 'web1'])).stderr, /^connbook: There is no .+ in \/var\/lib\/connbook\n$/)
+    assert.deepEqual(await readdir(place), [])
+  })
+
+  it('is not meant beside ./data, nor after a login', async (t) => {
+    const { place, run } = await openHost(t)
+    await cp(await usedFolder(t), join(place, 'data'), { recursive: true })
+    await chmod(join(place, 'data'), 0o700)
+    const added = await run(['add', 'web1', 'u@h:22'])
+    assert.equal(added.stderr, `Added "web1" in ${join(place, 'data')}\n`)
+    const login = { server: 'http://127.0.0.1:1', user: 'eve', cookie: 'session=x' }
+    await loginsOf({ XDG_STATE_HOME: join(place, 'state') }).keep(login)
+    assert.match((await run(['ls'])).stderr, /^connbook: Cannot connect to http:\/\/127\.0\.0\.1:1 /)
   })
 })
 
