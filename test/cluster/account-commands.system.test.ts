@@ -65,7 +65,7 @@ describe('commands for accounts and keys of a cluster', { skip: missingEtcd }, (
     assert.equal(await done('user list'), 'admin\tadmin\neve\tread-only\n')
     await done('user remove eve')
     const again = await run('user remove eve')
-    assert.deepEqual([again.code, again.stderr], [3, 'connbook: There is no user "eve"\n'])
+    assert.deepEqual([again.code, again.stderr], [3, `connbook: There is no user "eve" in ${folder}\n`])
     const taken = await run('user add admin')
     assert.equal(taken.code, 4)
     assert.match(taken.stderr, /there is one already/)
