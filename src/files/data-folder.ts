@@ -232,13 +232,15 @@ async function closeIfEmpty(path: string, files: FileSystem): Promise<void> {
 }
 
 /**
- * @returns undefined when somebody else holds the lock.
+ * @returns undefined when somebody else holds the lock, or has removed it meanwhile.
  * @throws {FolderRefusedError} if the folder cannot be written, or the file cannot be locked.
  */
 async function takeLock({ path: folder, files, file }: DataPaths): Promise<FileLock | undefined> {
-  await files
-    .access(folder, constants.W_OK | constants.X_OK)
-    .catch((error: unknown) => throwExplained(error, files))
+  await files.access(folder, constants.W_OK | constants.X_OK).catch((error: unknown) => {
+    // Whoever had it has removed it again, because nothing came of it.
+    if (systemCode(error) === 'ENOENT') return makeFolder(folder, files)
+    return throwExplained(error, files)
+  })
   const path = file(dataFiles.lock)
   const before = await ifPresent(files.lstat(path))
   try {
@@ -250,6 +252,7 @@ async function takeLock({ path: folder, files, file }: DataPaths): Promise<FileL
     return undefined
   } catch (error) {
     const code = systemCode(error) ?? ''
+    if (code === 'ENOENT') return undefined
     if (findDiskFailure(code) !== undefined || isDenial(code)) return throwExplained(error, files)
     const reason = error instanceof Error ? error.message : String(error)
     const found = await files.lstat(path).catch(() => undefined)

@@ -90,6 +90,26 @@ describe('opening a data folder', () => {
     }
   })
 
+  it('makes it again when another process, which had made it for nothing, removes it meanwhile', async (t) => {
+    for (const moment of ['access', 'lock']) {
+      const path = join(await temporaryFolder(t), 'data')
+      let times = 1
+      const remove = (operation: string) => {
+        if (operation === moment && times-- > 0) rmSync(path, { recursive: true })
+      }
+      const real = createFailingFiles()
+      real.before = remove
+      const lock = (name: string) => {
+        remove('lock')
+        return real.lock(name)
+      }
+      const folder = await openDataFolder(path, { ...real, lock })
+      t.after(() => folder.release())
+      assert.deepEqual(await readdir(path), [dataFiles.lock])
+      assert.equal(await mode(path), '700')
+    }
+  })
+
   it('sweeps what killed writers of its files left, and nothing else', async (t) => {
     const path = await temporaryFolder(t)
     const temporary = (name: string) => join(path, `.${name}.0123456789ab.tmp`)
