@@ -1,6 +1,6 @@
 import { constants, type Stats } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { FolderInUseError, FolderRefusedError, ifPresent, systemCode } from '../errors.ts'
+import { FolderInUseError, FolderRefusedError, ifPresent, ifReachable, systemCode } from '../errors.ts'
 import { quoteForShell } from '../shell.ts'
 import { removeIfPresent, sweepTemporaryFiles, syncFolder } from './atomic-file.ts'
 import { type FileLock, waitForLock } from './file-lock.ts'
@@ -122,18 +122,55 @@ export async function openDataFolder(
   await closeIfEmpty(path, files)
   await checkDataFolder(paths)
   const lock = await waitForLock(() => takeLock(paths), wait.lockWaitMs, wait.signal)
-  if (lock === undefined) {
-    const holder = describeLockHolder(paths.file(dataFiles.lock)) ?? UNKNOWN_HOLDER
-    throw new FolderInUseError(
-      `Cannot use data folder "${path}": another process has it (${holder}); stop that one, or name another folder with --data`,
-    )
-  }
+  if (lock === undefined) throw inUse(paths)
   try {
     const completedRestore = findUnfinishedReplacement(await files.readdir(path))
     await settleFolder(path, files)
     return { ...paths, completedRestore, isNew, release: lock.release }
   } catch (error) {
     lock.release()
+    throw error
+  }
+}
+
+function inUse({ path, file }: DataPaths): FolderInUseError {
+  const holder = describeLockHolder(file(dataFiles.lock)) ?? UNKNOWN_HOLDER
+  return new FolderInUseError(
+    `Cannot use data folder "${path}": another process has it (${holder}); stop that one, or name another folder with --data`,
+  )
+}
+
+/**
+ * Looks at a folder that this process does not own. What it throws may be about a folder that its owner has half made, or is
+ * taking back: then it looks again while nobody owns it.
+ *
+ * @throws {FolderInUseError} if another process owns it. Also throws as `look` does.
+ */
+export async function lookUndisturbed<T>(paths: DataPaths, look: () => Promise<T>): Promise<T> {
+  try {
+    return await look()
+  } catch (error) {
+    const path = paths.file(dataFiles.lock)
+    if ((await ifReachable(paths.files.lstat(path)))?.isFile() !== true) return look()
+    const lock = await lockIfPossible(path, paths.files, error)
+    if (lock === undefined) throw inUse(paths)
+    try {
+      return await look()
+    } finally {
+      lock.release()
+    }
+  }
+}
+
+/** @param error Is thrown if the file cannot be locked, which says less. */
+async function lockIfPossible(
+  path: string,
+  files: FileSystem,
+  error: unknown,
+): Promise<FileLock | undefined> {
+  try {
+    return files.lock(path)
+  } catch {
     throw error
   }
 }

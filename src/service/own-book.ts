@@ -1,7 +1,14 @@
 import { callInProcess } from '../client/in-process.ts'
 import type { Call, CallOptions, OpenResponse } from '../client/messages.ts'
-import { FolderRefusedError } from '../errors.ts'
-import { type DataPaths, isReadOnly, openDataFolder } from '../files/data-folder.ts'
+import { FolderRefusedError, ifPresent } from '../errors.ts'
+import {
+  type DataPaths,
+  dataFiles,
+  isReadOnly,
+  leaveFolder,
+  lookUndisturbed,
+  openDataFolder,
+} from '../files/data-folder.ts'
 import type { Log } from '../log.ts'
 import { Scheduler } from '../scheduler.ts'
 import { isNewFolder, type PreparedFolder, prepareFolder } from '../state/new-folder.ts'
@@ -152,17 +159,21 @@ interface TakenFolder extends Pick<PreparedFolder, 'folder'>, Partial<Pick<Prepa
 }
 
 /** Where nothing can be written, nothing is locked either. */
-async function takeFolder(
-  paths: DataPaths,
-  { isMadeIfMissing, log }: OwnBookOptions,
-  isReading: boolean,
-): Promise<TakenFolder> {
-  if (isMadeIfMissing && !isReading && (await isNewFolder(paths)))
-    return { ...(await prepareFolder(paths, log, atOnce)), isReadOnly: false }
-  await checkUsedFolder(paths)
+async function takeFolder(paths: DataPaths, given: OwnBookOptions, isReading: boolean): Promise<TakenFolder> {
+  const isMade = await lookUndisturbed(paths, async () => {
+    if (given.isMadeIfMissing && !isReading && (await isNewFolder(paths))) return true
+    await checkUsedFolder(paths)
+    return false
+  })
+  if (isMade) return { ...(await prepareFolder(paths, given.log, atOnce)), isReadOnly: false }
   if (await isReadOnly(paths))
     return { folder: { ...paths, completedRestore: undefined, isNew: false, release() {} }, isReadOnly: true }
-  return { folder: await openDataFolder(paths.path, paths.files, atOnce), isReadOnly: false }
+  const folder = await openDataFolder(paths.path, paths.files, atOnce)
+  if ((await ifPresent(folder.files.lstat(folder.file(dataFiles.accounts)))) !== undefined)
+    return { folder, isReadOnly: false }
+  // Whoever had made it has taken it back since.
+  await leaveFolder(folder)
+  return takeFolder(paths, given, isReading)
 }
 
 function isRead({ method, path }: Call): boolean {

@@ -165,6 +165,20 @@ describe('a data folder that a command prepares before the first start', () => {
     assert.deepEqual((await list('user')).trimEnd().split('\n'), names)
   })
 
+  it('is made by those whose change is made, whoever is refused at the same time', async (t) => {
+    t.mock.method(performance, 'now', () => 0)
+    const { run, list } = await newPlace(t)
+    const bad = ['set', 'web1', '--create', '--hostname', 'web1']
+    const words = [bad, ['user', 'add', 'ann'], bad, bad, ['client', 'add', 'ci'], bad]
+    const runs = await Promise.all(words.map((each) => run(each)))
+    assert.deepEqual(
+      runs.map(({ code }) => code),
+      [2, 0, 2, 2, 0, 2],
+      runs.map(({ stderr }) => stderr).join(''),
+    )
+    assert.deepEqual([await list('user'), await list('client')], ['ann\n', 'ci\n'])
+  })
+
   it('is not made by a bad name, a bad password, a faulty file or a dry run', async (t) => {
     const { parent, folder, run } = await newPlace(t)
     const file = await importFile(parent)
