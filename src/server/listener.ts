@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import type { RequestListener, Server } from 'node:http'
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
-import { setImmediate } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { shareOf } from '../budget.ts'
 import type { Log } from '../log.ts'
 import { type Family, gauge } from '../metrics/family.ts'
@@ -151,8 +151,8 @@ export class Listener {
     for (let before = -1; before !== this.#ownersAccepted; ) {
       before = this.#ownersAccepted
       // Each turn of the event loop accepts one, and this turn may be past that.
-      await setImmediate()
-      await setImmediate()
+      await nextTurn()
+      await nextTurn()
     }
   }
 
