@@ -7,9 +7,13 @@ import { createRandom } from '../../support/random.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const ROUNDS = 200
-const COMMANDS_A_ROUND = 4
-/** Done; the folder was not free in time; the server has ended without an answer, and nobody knows. */
-const CODES = [0, 75, 6]
+/** One of each kind. */
+const COMMANDS_A_ROUND = 3
+const DONE = 0
+/** The folder was not free in time. */
+const IN_USE = 75
+/** The server was killed before it answered, and nobody knows. */
+const UNKNOWN = 6
 
 /** What a command was to make, and how it ended. */
 interface Tried {
@@ -19,33 +23,43 @@ interface Tried {
   readonly stderr: string
 }
 
+/** By what a server has ended, and the commands that ran beside it. */
+interface Round {
+  readonly signal: 'SIGTERM' | 'SIGKILL'
+  readonly tried: readonly Tried[]
+}
+
 it('loses nothing while a server starts, stops and is killed beside commands', async (t) => {
   const random = createRandom()
   const data = join(await temporaryFolder(t), 'data')
   assert.equal((await runExecutable(['client', 'add', 'first', '--data', data])).code, 0)
-  const tried: Tried[] = []
+  const rounds: Round[] = []
   for (let round = 0; round < ROUNDS; round++) {
     const serving = startExecutable(t, ['--data', data, '--log-format', 'json'], { isTimed: true })
     const commands = Array.from({ length: COMMANDS_A_ROUND }, (_, i) => tryCommand(data, `${round}-${i}`, i))
     const server = await serving
     // Some commands meet the server at its end.
     const late = tryCommand(data, `${round}-late`, round)
-    const ended = server.stop(random.pick(['SIGTERM', 'SIGKILL']))
-    tried.push(...(await Promise.all([...commands, late])))
+    const signal = random.pick(['SIGTERM', 'SIGKILL'] as const)
+    const ended = server.stop(signal)
+    rounds.push({ signal, tried: await Promise.all([...commands, late]) })
     await ended
   }
   const made = await readAll(data)
-  let unknown = 0
-  for (const { kind, name, code, stderr } of tried) {
-    assert.ok(CODES.includes(code ?? -1), `${kind} ${name}: ${code} ${stderr}`)
-    if (code === 0) assert.ok(made[kind].has(name), `${kind} ${name} was acknowledged, and is lost`)
-    if (code === 75) assert.ok(!made[kind].has(name), `${kind} ${name} was refused, and is there`)
-    if (code === 6) unknown += 1
+  for (const { signal, tried } of rounds) {
+    const codes = [DONE, IN_USE, ...(signal === 'SIGKILL' ? [UNKNOWN] : [])]
+    for (const { kind, name, code, stderr } of tried) {
+      assert.ok(codes.includes(code ?? -1), `${kind} ${name}, ${signal}: ${code} ${stderr}`)
+      if (code === DONE) assert.ok(made[kind].has(name), `${kind} ${name} was acknowledged, and is lost`)
+      if (code === IN_USE) assert.ok(!made[kind].has(name), `${kind} ${name} was refused, and is there`)
+    }
   }
   const checked = await runExecutable(['check', '--data', data])
   assert.equal(checked.code, 0, checked.stdout + checked.stderr)
-  const done = tried.filter(({ code }) => code === 0).length
-  t.diagnostic(`${tried.length} commands: ${done} done, ${unknown} without an answer`)
+  const all = rounds.flatMap(({ tried }) => tried)
+  const count = (ended: number) => all.filter(({ code }) => code === ended).length
+  t.diagnostic(`seed ${random.seed}, ${rounds.length} rounds, ${all.length} commands:`)
+  t.diagnostic(`${count(DONE)} done, ${count(IN_USE)} refused, ${count(UNKNOWN)} without an answer`)
 })
 
 async function tryCommand(data: string, name: string, which: number): Promise<Tried> {
@@ -56,7 +70,7 @@ async function tryCommand(data: string, name: string, which: number): Promise<Tr
     client: ['client', 'add', name],
   }[kind]
   const input = kind === 'user' ? 'a password that nobody guesses\n' : ''
-  const { code, stderr } = await runExecutable([...words, '--data', data, '--no-retry'], { input })
+  const { code, stderr } = await runExecutable([...words, '--data', data], { input })
   return { kind, name, code, stderr }
 }
 
