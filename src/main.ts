@@ -3,7 +3,7 @@ import { isSea } from 'node:sea'
 import { terminalStyleOf } from './command-line/terminal-style.ts'
 import { runProgram } from './commands/program.ts'
 import { isSystemdJournal } from './systemd-journal.ts'
-import { forTerminal } from './text.ts'
+import { writtenTo } from './text.ts'
 
 /** Not a variable of Node itself, but one that many machines set. */
 const HARMLESS = 'NODE_ENV'
@@ -64,19 +64,25 @@ const words = process.argv.slice(2)
 dropNodeVariables(words, process.env)
 // No other account may read the files.
 process.umask(0o077)
+const { stdout, stderr } = process
 // Without a listener an error would end the process; for standard output, `print` rejects.
-process.stdout.on('error', () => {})
-process.stderr.on('error', () => {})
-const style = terminalStyleOf(process.stdout, process.env)
+stdout.on('error', () => {})
+stderr.on('error', () => {})
+const style = terminalStyleOf(stdout, process.env)
 void runProgram(words, {
   environment: process.env,
   // Opened only by commands that read it.
   get input() {
     return process.stdin
   },
-  // Here, so that no command can forget it.
-  print: style.isTerminal ? (text) => print(forTerminal(text)) : print,
+  // Escaped here, so that no command can forget it.
+  print: (text) => print(writtenTo(stdout, text)),
   style,
-  screen: Object.assign(process.stderr, { isJournal: isSystemdJournal(process.env) }),
+  screen: {
+    isTTY: stderr.isTTY,
+    isJournal: isSystemdJournal(process.env),
+    write: (text) => stderr.write(writtenTo(stderr, text)),
+    draw: (text) => stderr.write(text),
+  },
   opened: new AsyncDisposableStack(),
 }).then((code) => process.exit(code))

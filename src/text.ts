@@ -90,3 +90,8 @@ export function forTerminal(text: string): string {
     .map((part, i) => (i % 2 === 0 ? escapeHidden(part) : part))
     .join('')
 }
+
+/** What a stream is given of a text: a terminal what `forTerminal` makes of it, anything else the text as it is. */
+export function writtenTo({ isTTY }: { readonly isTTY?: boolean }, text: string): string {
+  return isTTY === true ? forTerminal(text) : text
+}

@@ -26,7 +26,10 @@ export interface Screen {
   readonly isTTY?: boolean
   /** Whether it is systemd's journal. */
   readonly isJournal?: boolean
+  /** Shows a text, which on a terminal cannot control it. */
   write(text: string): unknown
+  /** Writes a text as it is: on a terminal it may move the cursor. */
+  draw(text: string): unknown
 }
 
 /**

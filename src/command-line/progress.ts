@@ -1,3 +1,4 @@
+import { forTerminal } from '../text.ts'
 import { widthOf } from './columns.ts'
 import type { Screen } from './command.ts'
 
@@ -17,7 +18,7 @@ export class Progress {
 
   /** @param now In milliseconds, from any start. */
   constructor(what: string, screen: Screen, now = () => performance.now()) {
-    this.#what = what
+    this.#what = forTerminal(what)
     this.#screen = screen
     this.#now = now
     this.#due = now() + PATIENCE_MS
@@ -30,12 +31,12 @@ export class Progress {
     this.#isShown = true
     const line = `${this.#what} ${share === undefined ? '…' : bar(share)}`
     this.#width = Math.max(this.#width, widthOf(line))
-    this.#screen.write(`\r${line}`)
+    this.#screen.draw(`\r${line}`)
   }
 
   /** Clears the line, on a terminal of any kind. */
   end(): void {
-    if (this.#isShown) this.#screen.write(`\r${' '.repeat(this.#width)}\r`)
+    if (this.#isShown) this.#screen.draw(`\r${' '.repeat(this.#width)}\r`)
     this.#isShown = false
   }
 }

@@ -2,6 +2,7 @@ import { createInterface, type Interface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { checkSecret, readSecret } from '../auth/secret.ts'
 import { ConnbookError, UsageError } from '../errors.ts'
+import { forTerminal } from '../text.ts'
 import type { CommandContext } from './command.ts'
 
 /**
@@ -93,7 +94,8 @@ export async function agrees(question: string, context: CommandContext): Promise
  */
 async function answerTo(question: string, { input, screen }: CommandContext): Promise<string | undefined> {
   const endLine = () => screen.write('\n')
-  const ask = (terminal: Interface, signal: AbortSignal) => terminal.question(question, { signal })
+  const ask = (terminal: Interface, signal: AbortSignal) =>
+    terminal.question(forTerminal(question), { signal })
   const answer = await typedLine(input, toScreen(screen), ask, endLine)
   if (answer === undefined) endLine()
   return answer
@@ -129,7 +131,7 @@ function toScreen(screen: CommandContext['screen']) {
   return new Writable({
     decodeStrings: false,
     write(text: string, _encoding, done) {
-      screen.write(text)
+      screen.draw(text)
       done()
     },
   })

@@ -22,7 +22,7 @@ export async function runProgram(words: readonly string[], context: CommandConte
   } catch (error) {
     const { screen } = context
     const priority = screen.isJournal ? journalPriorities.error : ''
-    // A word of the command line must not control the terminal that shows it.
+    // Also in a file or a journal: somebody may show it on a terminal.
     const lines = describeError(error).split('\n').map(escapeHidden).join('\n')
     screen.write(`connbook: ${lines}\n`.replaceAll(/^(?=.)/gm, priority))
     return exitCode(error)

@@ -58,7 +58,7 @@ async function run(word: string, ...args: string[]): Promise<Run> {
     input: Readable.from([]),
     print: async () => {},
     style: plainStyle,
-    screen: { write: () => {} },
+    screen: { write: () => {}, draw: () => {} },
     opened: new AsyncDisposableStack(),
   })
   return lastRun ?? assert.fail('nothing was run')

@@ -4,11 +4,11 @@ import { describe, it } from 'node:test'
 import { Progress } from '../../src/command-line/progress.ts'
 
 /** A bar on a screen, with a clock that the test holds. */
-function draw(isTTY: boolean) {
+function draw(isTTY: boolean, what = 'Reading x') {
   const written: string[] = []
   const clock = { ms: 0 }
-  const screen = { isTTY, write: (text: string) => written.push(text) }
-  return { progress: new Progress('Reading x', screen, () => clock.ms), written, clock }
+  const screen = { isTTY, write() {}, draw: (text: string) => written.push(text) }
+  return { progress: new Progress(what, screen, () => clock.ms), written, clock }
 }
 
 describe('a progress bar', () => {
@@ -33,6 +33,14 @@ describe('a progress bar', () => {
       '\rReading x …',
       `\r${' '.repeat(48)}\r`,
     ])
+  })
+
+  it('lets the name of a file control nothing', () => {
+    const { progress, written, clock } = draw(true, 'Reading \u202ex')
+    clock.ms = 1000
+    progress.show(undefined)
+    progress.end()
+    assert.deepEqual(written, ['\rReading \\u202ex …', `\r${' '.repeat(17)}\r`])
   })
 
   it('stays hidden for short work, and without a terminal', () => {

@@ -32,6 +32,15 @@ describe('a password at a terminal', { skip: !hasTerminals && 'there is no scrip
     assert.equal(await opens('password'), true)
   })
 
+  it('is asked for without what would control the terminal', async (t) => {
+    const { folder } = await makePasswordFolder(t)
+    const terminal = startAtTerminal(t, ['user', 'add', 'e\u202eve', '--data', folder])
+    await terminal.sees('Password for "e\\u202eve": ')
+    terminal.type(ctrlC)
+    assert.equal(await terminal.exitCode, 130)
+    assert.doesNotMatch(terminal.screen(), /\u202e/)
+  })
+
   const refusals: Record<string, readonly [typed: readonly string[], message: RegExp, code?: number]> = {
     'differs the second time': [[`${password}${enter}`, `other${enter}`], /The two passwords differ/],
     'is empty': [[enter], /The password is empty/],

@@ -1,8 +1,11 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
 import { describe, it } from 'node:test'
+import { confirm } from '../../src/command-line/terminal.ts'
 import { makePasswordFolder } from '../commands/password-folder.ts'
 import { runCommand } from '../support/command.ts'
+import { plainStyle } from '../support/plain-style.ts'
 
 const shown = (text: string) => JSON.stringify(text.slice(0, 20))
 
@@ -62,4 +65,21 @@ describe('a password on standard input', () => {
       assert.equal(await accountsText(), before)
     })
   }
+})
+
+describe('a question at a terminal', () => {
+  it('does not control it, whatever is named in it', async () => {
+    let shown = ''
+    const show = (text: string) => (shown += text)
+    await confirm('Replace "\u001b[2J\u202e"?', {
+      environment: {},
+      input: Object.assign(Readable.from([Buffer.from('y\n')]), { isTTY: true }),
+      print: async () => {},
+      style: plainStyle,
+      screen: { isTTY: true, write: show, draw: show },
+      opened: new AsyncDisposableStack(),
+    })
+    assert.ok(shown.includes('Replace "\\u001b[2J\\u202e"? [y/N] '))
+    assert.doesNotMatch(shown, /\u202e|\[2J(?!\\)/)
+  })
 })

@@ -15,7 +15,7 @@ async function shownTo(isTerminal: boolean): Promise<string> {
     text += piece
   }
   const style = { isTerminal, isBold: false, columns: 80 }
-  const [screen, opened] = [{ write() {} }, new AsyncDisposableStack()]
+  const [screen, opened] = [{ write() {}, draw() {} }, new AsyncDisposableStack()]
   await showAccounts([account], 'user', {
     print,
     style,

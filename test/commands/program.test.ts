@@ -28,7 +28,7 @@ async function run(words: readonly string[], environment: () => NodeJS.ProcessEn
       told.stdout += text
     },
     style: plainStyle,
-    screen: { write: (text) => (told.stderr += text) },
+    screen: { write: (text) => (told.stderr += text), draw() {} },
     opened: new AsyncDisposableStack(),
   }
   told.code = await runProgram(words, context)

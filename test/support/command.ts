@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { terminalStyleOf } from '../../src/command-line/terminal-style.ts'
 import { runProgram } from '../../src/commands/program.ts'
+import { writtenTo } from '../../src/text.ts'
 import type { Finished } from './executable.ts'
 
 // As src/main.ts does, so that files get the modes that they have in practice.
@@ -50,11 +51,15 @@ export async function runCommand(
     },
     print: async (text) => {
       if (outputError !== undefined) throw Object.assign(new Error(outputError), { code: outputError })
-      stdout += text
+      stdout += writtenTo({ isTTY: isTerminal }, text)
       onOutput?.(stdout)
     },
     style: terminalStyleOf({ isTTY: isTerminal, ...(columns === undefined ? {} : { columns }) }, environment),
-    screen: { isTTY: isScreenTerminal, write: (text) => (stderr += text) },
+    screen: {
+      isTTY: isScreenTerminal,
+      write: (text) => (stderr += writtenTo({ isTTY: isScreenTerminal }, text)),
+      draw: (text) => (stderr += text),
+    },
     opened: new AsyncDisposableStack(),
   })
   return { code, stdout, stderr }

@@ -7,7 +7,6 @@ import { shown } from '../../command-line/output.ts'
 import type { TerminalStyle } from '../../command-line/terminal-style.ts'
 import { UsageError } from '../../errors.ts'
 import { labelOf } from '../../store/labels.ts'
-import { escapeHidden } from '../../text.ts'
 import { quoted } from './changes.ts'
 import { clientFlags, connect } from './connect.ts'
 import { forEachName, NAMES_NOTE, NoValueError, readNames } from './given-names.ts'
@@ -51,8 +50,7 @@ function textOf(
   { json, field, tag }: Pick<Options, 'json' | 'field' | 'tag'>,
   style: TerminalStyle,
 ): string {
-  const seen = style.isTerminal ? escapeHidden : (text: string) => text
-  if (json) return `${seen(found.json)}\n`
+  if (json) return `${found.json}\n`
   if (tag) {
     if (found.tag !== undefined) return `${found.tag}\n`
     throw new OtherAnswerError('The answer has no ETag; does a proxy remove it?')
@@ -61,10 +59,10 @@ function textOf(
   if (field === undefined) return style.isTerminal ? describeRecord(record, style) : `${tabLine(record)}\n`
   if ('label' in field) {
     const value = labelOf(record.labels, field.label)
-    if (value !== undefined) return `${seen(value)}\n`
+    if (value !== undefined) return `${value}\n`
     throw new NoValueError(`${quoted(record.name)} has no label ${quoted(field.label)}`)
   }
   const value = record[field.field]
   if (value === undefined) throw new NoValueError(`${quoted(record.name)} has no ${field.field}`)
-  return `${seen(String(value))}\n`
+  return `${value}\n`
 }

@@ -47,18 +47,21 @@ export const historyCommand = defineCommand({
     )
     const { entries, since, more } = await (name === undefined ? asked : withNearNames(client, name, asked))
     const { style, print, screen } = context
-    const seen = style.isTerminal ? escapeHidden : (text: string) => text
     const why = entries.some(({ reason }) => reason !== undefined) ? ['REASON'] : []
     const headings = ['TIME', 'EVENT', ...(name === undefined ? ['NAME'] : []), 'BY', 'CHANGED', ...why]
-    const rows = entries.map((entry) => cellsOf(entry, name === undefined).map(seen))
+    const rows = entries.map((entry) => cellsOf(entry, name === undefined))
     const text = options.json
-      ? entries.map((entry) => seen(JSON.stringify(entry)))
+      ? entries.map((entry) => JSON.stringify(entry))
       : style.isTerminal
-        ? alignColumns(headings, rows, style)
+        ? alignColumns(
+            headings,
+            rows.map((row) => row.map(escapeHidden)),
+            style,
+          )
         : rows.map((row) => row.join('\t'))
     await shown(print(linesOf(text)), 'show the history')
     if (more !== undefined) screen.write(`connbook: ${more}\n`)
-    if (style.isTerminal) tell(screen, `Complete since ${escapeHidden(String(since))}\n`)
+    if (style.isTerminal) tell(screen, `Complete since ${since}\n`)
   },
 })
 

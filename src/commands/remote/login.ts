@@ -37,7 +37,7 @@ export const loginCommand = defineCommand({
     // Before the password is asked for.
     await logins.list()
     const user = loginUser ?? (await readLine('user', 'User', context))
-    const password = await readLoginPassword(`Password of ${escapeHidden(user)} at ${endpoint.name}`, context)
+    const password = await readLoginPassword(`Password of ${user} at ${endpoint.name}`, context)
     const cookie = await logIn(endpoint, user, password)
     await logins.keep({
       ...{ server: endpoint.name, user, cookie },
@@ -92,10 +92,10 @@ export const whoamiCommand = defineCommand({
       key,
       Array.isArray(value) ? value.join(' ') : String(value),
     ])
-    const seen = style.isTerminal ? escapeHidden : (text: string) => text
-    const cells = rows.map((row) => row.map(seen))
-    const lines = style.isTerminal ? align(cells) : cells.map((row) => row.join('\t'))
-    const text = input.options.json ? [seen(JSON.stringify(answer))] : lines
+    const lines = style.isTerminal
+      ? align(rows.map((row) => row.map(escapeHidden)))
+      : rows.map((row) => row.join('\t'))
+    const text = input.options.json ? [JSON.stringify(answer)] : lines
     await shown(print(linesOf(text)), 'show who calls')
   },
 })

@@ -58,8 +58,7 @@ export const sshCommand = defineCommand({
     const args = ['ssh', ...found.args, ...more]
     if (options.print) {
       const line = args.map(wordForShell).join(' ')
-      const seen = context.style.isTerminal ? escapeHidden(line) : line
-      await shown(context.print(`${seen}\n`), 'show the command line')
+      await shown(context.print(`${line}\n`), 'show the command line')
     } else {
       await context.opened.disposeAsync()
       await become(args, childEnvironment(context.environment))

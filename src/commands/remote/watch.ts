@@ -6,7 +6,6 @@ import { linesOf } from '../../command-line/columns.ts'
 import { defineCommand, type Screen } from '../../command-line/command.ts'
 import { clientExitCodes } from '../../command-line/exit-codes.ts'
 import { inform } from '../../command-line/output.ts'
-import { escapeHidden } from '../../text.ts'
 import { clientFlags, connect } from './connect.ts'
 import { cellsOf, explainFaults, filterFlags, filterOf, filterValues } from './record-fields.ts'
 
@@ -31,9 +30,8 @@ export const watchCommand = defineCommand({
     const { options } = input
     const client = await connect(input, context, 'watch', { isServerOnly: true })
     const lineOf = (change: FollowedChange) => {
-      const text = options.json ? jsonOf(change) : cellsOfChange(change)
-      if (typeof text === 'string') return style.isTerminal ? escapeHidden(text) : text
-      return style.isTerminal ? text.map(escapeHidden).join('  ') : text.join('\t')
+      if (options.json) return jsonOf(change)
+      return cellsOfChange(change).join(style.isTerminal ? '  ' : '\t')
     }
     let said: string | undefined
     const following = {

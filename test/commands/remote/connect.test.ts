@@ -32,7 +32,7 @@ async function connectWith(
   const isNamed = given.has('--data') || environment.CONNBOOK_DATA !== undefined
   const opened = new AsyncDisposableStack()
   t.after(() => opened.disposeAsync())
-  const context = { environment, opened, screen: { write() {} } }
+  const context = { environment, opened, screen: { write() {}, draw() {} } }
   return connect({ options: isNamed ? options : { ...options, data: folder }, given }, context, 'ls')
 }
 

@@ -44,7 +44,7 @@ async function follow(t: TestContext, client: Client, wanted: WantedExport = asC
   const command = { fileIsFresh: (isWritten: boolean) => void writes.push(isWritten), stop: async () => {} }
   const begin = () => {
     const file = { client, wanted, path, what: 'Cannot write the export to', command }
-    const screen = { write: (text: string) => (stderr += text) }
+    const screen = { write: (text: string) => (stderr += text), draw() {} }
     return followExport(file, screen, controller.signal)
   }
   return {
@@ -68,7 +68,7 @@ async function clientOf(service: Pick<TestService, 'url' | 'bearer'>) {
 function contextFor(t: TestContext) {
   const opened = new AsyncDisposableStack()
   t.after(() => opened.disposeAsync())
-  return { environment: {}, screen: { write() {} }, opened }
+  return { environment: {}, screen: { write() {}, draw() {} }, opened }
 }
 
 describe('connbook export --follow', () => {

@@ -7,6 +7,7 @@ import { eventually } from '../../support/eventually.ts'
 import { hasTerminals, keysOf, startAtTerminal } from '../../support/pseudo-terminal.ts'
 import { admin } from '../../support/service.ts'
 import { type CalledServer, openHome, openServer, web1 } from './client-home.ts'
+import { problemOf, serveJson } from './other-server.ts'
 
 const { enter, ctrlC, ctrlD } = keysOf
 
@@ -46,6 +47,23 @@ describe('the commands of a client at a terminal', { skip: !hasTerminals }, () =
     await session.sees('Interrupted at the question; nothing has changed')
     assert.equal(await session.exitCode, 130)
     await assert.rejects(stat(sessions), { code: 'ENOENT' })
+  })
+
+  it('let nothing that the server says control it', async (t) => {
+    const told = '\u001b]0;told\u0007'
+    const shown = '\\u001b]0;told\\u0007'
+    const refusing = await serveJson(t, 400, problemOf(400, 'invalid', `No: ${told}`))
+    const answering = await serveJson(t, 200, { history: [], since: told })
+    const { environment } = await openHome(t)
+    for (const [server, said] of [
+      [refusing, `connbook: No: ${shown}`],
+      [answering, `Complete since ${shown}`],
+    ] as const) {
+      const session = startAtTerminal(t, ['history', '--server', server], environment)
+      await session.sees(said)
+      await session.exitCode
+      assert.ok(!session.screen().includes(told))
+    }
   })
 
   it('watch until Ctrl-C', async (t) => {
