@@ -9,14 +9,14 @@ import { writtenTo } from './text.ts'
 const HARMLESS = 'NODE_ENV'
 
 /** Loops for a file, because Node would not notice a partial write. */
-async function print(text: string): Promise<void> {
+async function print(text: string | Uint8Array): Promise<void> {
   const { fd } = process.stdout
   if (!isFile(fd)) {
     return new Promise((resolve, reject) => {
       process.stdout.write(text, (error) => (error ? reject(error) : resolve()))
     })
   }
-  const bytes = Buffer.from(text)
+  const bytes = typeof text === 'string' ? Buffer.from(text) : text
   for (let written = 0; written < bytes.length; ) written += writeSync(fd, bytes, written)
 }
 

@@ -67,7 +67,7 @@ const HIDDEN_CHARACTER = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
 
 /** Shows hidden characters as JSON would escape them: `\u001b`. */
 export function escapeHidden(text: string): string {
-  return text.replace(HIDDEN_CHARACTER, (character) => character.split('').map(escapeUnit).join(''))
+  return text.replace(HIDDEN_CHARACTER, escapeUnits)
 }
 
 /** The same JSON in ASCII. */
@@ -75,23 +75,41 @@ export function escapeNonAscii(json: string): string {
   return json.replace(/[\u0080-\uffff]/g, escapeUnit)
 }
 
+function escapeUnits(character: string): string {
+  return character.split('').map(escapeUnit).join('')
+}
+
 function escapeUnit(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
 const ESCAPE = '\u001b'
-/** Line ends, tabs, and bold, which connbook itself writes on a terminal. */
-const TERMINAL_CONTROL = new RegExp(`(\\r?\\n|\\t|${ESCAPE}\\[(?:1|22)m)`)
+/** But for line ends, tabs, and bold, which connbook itself writes on a terminal. */
+const TERMINAL_CONTROL = new RegExp(
+  `(?!\\r?\\n|\\t|${ESCAPE}\\[(?:1|22)m)${HIDDEN_CHARACTER.source}`,
+  HIDDEN_CHARACTER.flags,
+)
 
 /** A text as a terminal may get it, whatever a record, an account or a server has put into it. */
 export function forTerminal(text: string): string {
-  return text
-    .split(TERMINAL_CONTROL)
-    .map((part, i) => (i % 2 === 0 ? escapeHidden(part) : part))
-    .join('')
+  return text.replace(TERMINAL_CONTROL, escapeUnits)
 }
 
 /** What a stream is given of a text: a terminal what `forTerminal` makes of it, anything else the text as it is. */
-export function writtenTo({ isTTY }: { readonly isTTY?: boolean }, text: string): string {
-  return isTTY === true ? forTerminal(text) : text
+export function writtenTo<Text extends string | Uint8Array>(
+  { isTTY }: { readonly isTTY?: boolean },
+  text: Text,
+): Text | string {
+  if (isTTY !== true) return text
+  if (typeof text === 'string') return forTerminal(text)
+  return arePlain(text) ? text : forTerminal(new TextDecoder().decode(text))
+}
+
+/** Whether bytes are lines of printable ASCII, as most are. */
+function arePlain(bytes: Uint8Array): boolean {
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i] ?? 0
+    if ((byte < 0x20 && byte !== 0x0a) || byte > 0x7e) return false
+  }
+  return true
 }

@@ -9,6 +9,7 @@ import {
   forTerminal,
   hidePassword,
   kindOf,
+  writtenTo,
 } from '../src/text.ts'
 
 describe('checkText', () => {
@@ -73,6 +74,17 @@ describe('words of messages', () => {
 })
 
 describe('a text for a terminal', () => {
+  it('is escaped there alone, also as bytes', () => {
+    for (const text of ['a\tb\n', 'é\u202e\n', 'x\u001b[2J\n', 'x\u007f\n', '\u001b[1mx\u001b[22m\n']) {
+      const bytes = Buffer.from(text)
+      const shown = writtenTo({ isTTY: true }, bytes)
+      assert.equal(typeof shown === 'string' ? shown : Buffer.from(shown).toString(), forTerminal(text))
+      assert.equal(writtenTo({ isTTY: true }, text), forTerminal(text))
+      assert.equal(writtenTo({ isTTY: false }, bytes), bytes)
+      assert.equal(writtenTo({}, text), text)
+    }
+  })
+
   it('has line ends, tabs and bold as they are, and other hidden characters as text', () => {
     assert.equal(
       forTerminal('\u001b[1mNAME\u001b[22m\ta\r\nb\u001b[2J\u001b]0;x\u0007\r\u202e\u009b1A\n'),

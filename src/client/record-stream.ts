@@ -1,42 +1,24 @@
-import { LABEL_KEY_CHARACTERS_MAX, SERVED_RECORD_CHARACTERS_MAX } from '../limits.ts'
-import { Configuration } from '../store/configuration.ts'
-import type { Labels } from '../store/labels.ts'
-import { sharedLabels } from '../store/shared-labels.ts'
+import { SERVED_RECORD_CHARACTERS_MAX } from '../limits.ts'
 import { NoAnswerError } from './call.ts'
 import type { Client } from './client.ts'
+import { Lines } from './lines.ts'
 import { OtherAnswerError } from './refused.ts'
 import { parseServedRecords, type ServedRecord } from './served-record.ts'
-
-/** Bounds the memory for backtracking, which may take some for each character of a run. */
-const RUN_RECORDS_MAX = 1_000
-const TEXT = '[^"\\\\\\p{Cc}]*'
-const LABELS_BEGIN = ',"labels":'
-const LABEL = `"[a-z][a-z0-9._/-]{0,${LABEL_KEY_CHARACTERS_MAX - 1}}(?<![._/-])":"${TEXT}"`
-const LABELS = `\\{${LABEL}(?:,${LABEL})*\\}`
-/** A record as connbook writes it, with nothing that JSON escapes. */
-const RECORD = `\\{"id":(?<id>[1-9]\\d{0,14}),"name":"(?<name>${TEXT})","hostname":"(?<hostname>${TEXT})","port":(?<port>[1-9]\\d{0,4}),"username":"(?<username>${TEXT})"(?<labelled>${LABELS_BEGIN}${LABELS})?\\}`
-const EACH = new RegExp(`(?<json>${RECORD}),?`, 'guy')
-// Without groups this takes a third of the time of `EACH`.
-const UNNAMED = RECORD.replace(/\(\?<[a-z]+>/g, '(?:')
-const RUN = new RegExp(`${UNNAMED}(?:,${UNNAMED}){0,${RUN_RECORDS_MAX - 1}}`, 'uy')
-
-/** Begins a record behind another one of a run. */
-const NEXT = ',{"id":'
+import { UsualRecord } from './usual-record.ts'
 
 /** How records become lines. */
 export interface LineForm {
-  /** The lines of a run of usual records. */
-  ofRun(run: string): string
-  /** The line of any record. */
-  of(record: ServedRecord): string
+  /** Writes the line of a usual record. @returns Whether it does; otherwise the record is treated as any other. */
+  usual(record: UsualRecord, lines: Lines): boolean
+  /** The line of any other record; perhaps more or nothing, if lines are held back. */
+  other(record: ServedRecord): string
 }
 
-/** Records that follow each other, as text. */
-interface RecordChunk {
-  /** Usual ones; perhaps empty. */
-  readonly run: string
-  /** What is behind them. */
-  readonly others: string[]
+/** Takes the records of a piece of a list. */
+interface RecordTaker {
+  /** @returns Whether it takes the usual record; otherwise it gets its text. */
+  usual(record: UsualRecord): boolean
+  text(text: string): void
 }
 
 /** What comes before the records, without white space. */
@@ -56,7 +38,7 @@ export async function openList(client: Client, path: string, signal?: AbortSigna
   return { tag: headers.etag, pieces: readRecords(body, client.endpoint.name) }
 }
 
-/** As `openList`, with a line for each record. Makes no record of a usual one, which takes a third of the time. */
+/** As `openList`, with a line for each record. Makes no text of a usual one, which takes a small part of the time. */
 export async function openLines(client: Client, path: string, form: LineForm) {
   const { body } = await client.open({ method: 'GET', path })
   return readLines(body, client.endpoint.name, form)
@@ -67,33 +49,45 @@ export function readRecords(
   body: AsyncIterable<Uint8Array>,
   server: string,
 ): AsyncGenerator<readonly ServedRecord[]> {
-  return readPieces(body, server, ({ run, others }) => [...recordsOfRun(run), ...parseServedRecords(others)])
+  return readPieces(body, server, (read) => {
+    const texts: string[] = []
+    read({ usual: () => false, text: (text) => texts.push(text) })
+    return texts.length === 0 ? undefined : parseServedRecords(texts)
+  })
 }
 
-/** The same as lines, each with its newline. */
+/** The same as lines, whole ones in each piece. A piece may be empty, and is good until the next one is read. */
 export function readLines(
   body: AsyncIterable<Uint8Array>,
   server: string,
   form: LineForm,
-): AsyncGenerator<readonly string[]> {
-  return readPieces(body, server, ({ run, others }) => [
-    form.ofRun(run),
-    ...parseServedRecords(others).map((record) => `${form.of(record)}\n`),
-  ])
+): AsyncGenerator<Uint8Array> {
+  const lines = new Lines()
+  const taker: RecordTaker = {
+    usual: (record) => form.usual(record, lines),
+    text(text) {
+      for (const record of parseServedRecords([text])) lines.text(form.other(record))
+    },
+  }
+  return readPieces(body, server, (read) => {
+    read(taker)
+    return lines.take()
+  })
 }
 
-/** @param read May throw a SyntaxError. @returns Yields what `read` makes of the records in each piece of the body. */
-async function* readPieces<Read>(
+/**
+ * @param take Reads a piece of the body; may throw a SyntaxError. @returns Yields what `take` returns.
+ */
+async function* readPieces<Taken>(
   body: AsyncIterable<Uint8Array>,
   server: string,
-  read: (chunk: RecordChunk) => readonly Read[],
-): AsyncGenerator<readonly Read[]> {
+  take: (read: (taker: RecordTaker) => void) => Taken | undefined,
+): AsyncGenerator<Taken> {
   const scanner = new RecordScanner()
-  const decoder = new TextDecoder()
   try {
     for await (const bytes of body) {
-      const found = scanner.read(decoder.decode(bytes, { stream: true }))
-      if (found.length > 0) yield found.flatMap(read)
+      const taken = take((taker) => scanner.read(bytes, taker))
+      if (taken !== undefined) yield taken
     }
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
@@ -107,8 +101,9 @@ async function* readPieces<Read>(
     throw new NoAnswerError(`The list of ${server} is not complete: the answer ended too early`)
 }
 
-/** Finds the texts of the records in the text of a list, which comes in pieces. */
+/** Finds the records in the bytes of a list, which comes in pieces. */
 class RecordScanner {
+  readonly #record = new UsualRecord()
   #depth = 0
   #isInString = false
   #isEscaped = false
@@ -116,7 +111,8 @@ class RecordScanner {
   /** Text before the records; undefined once they begin. */
   #head: string | undefined = ''
   /** The beginning of a record that has not ended yet. */
-  #begun: string | undefined
+  #begun: Buffer[] | undefined
+  #keptBytes = 0
 
   get hasBegun(): boolean {
     return this.#head === undefined
@@ -126,13 +122,12 @@ class RecordScanner {
     return this.#isDone
   }
 
-  /** @returns The records that end in this piece. @throws {SyntaxError} */
-  read(text: string): RecordChunk[] {
-    const found: RecordChunk[] = []
-    let others: string[] | undefined
+  /** @param taker Is given the records that end in this piece. @throws {SyntaxError} */
+  read(piece: Uint8Array, taker: RecordTaker): void {
+    const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.length)
     let start = 0
-    for (let at = 0; at < text.length; at++) {
-      const code = text.charCodeAt(at)
+    for (let at = 0; at < bytes.length; at++) {
+      const code = bytes[at] ?? 0
       if (this.#isInString) {
         if (this.#isEscaped) this.#isEscaped = false
         else if (code === BACKSLASH) this.#isEscaped = true
@@ -140,32 +135,27 @@ class RecordScanner {
       } else if (code === QUOTE) this.#isInString = true
       else if (code === BRACE_OPEN || code === BRACKET_OPEN) {
         if (this.#isDone) throw new SyntaxError('something follows the list')
-        const run = this.#depth === LIST_DEPTH ? usualRunAt(text, at) : ''
-        if (run !== '') {
-          others = []
-          found.push({ run, others })
-          at += run.length - 1
+        if (this.#depth === LIST_DEPTH && this.#record.find(bytes, at)) {
+          const { end } = this.#record
+          if (!taker.usual(this.#record)) taker.text(bytes.toString('utf8', at, end))
+          at = end - 1
           continue
         }
         this.#depth += 1
         if (this.#head !== undefined && this.#depth === LIST_DEPTH) {
-          if ((this.#head + text.slice(0, at + 1)).replace(/\s+/g, '') !== LIST_HEAD)
+          if ((this.#head + bytes.toString('utf8', 0, at + 1)).replace(/\s+/g, '') !== LIST_HEAD)
             throw new SyntaxError('it is no list of records')
           this.#head = undefined
         }
         if (this.#depth === RECORD_DEPTH && this.#begun === undefined) {
           start = at
-          this.#begun = ''
+          this.#begun = []
+          this.#keptBytes = 0
         }
       } else if (code === BRACE_CLOSE || code === BRACKET_CLOSE) {
         if (this.#depth === RECORD_DEPTH) {
-          if (others === undefined) {
-            others = []
-            found.push({ run: '', others })
-          }
-          others.push(this.#begun + text.slice(start, at + 1))
+          taker.text(Buffer.concat([...(this.#begun ?? []), bytes.subarray(start, at + 1)]).toString())
           this.#begun = undefined
-          start = at + 1
         }
         this.#depth -= 1
         if (this.#depth > 0) continue
@@ -173,11 +163,16 @@ class RecordScanner {
         this.#isDone = true
       } else if (this.#depth === 0 && code > SPACE) throw new SyntaxError('it is no object')
     }
-    if (this.#head !== undefined) this.#head += text
-    if (this.#begun !== undefined) this.#begun += text.slice(start)
-    const kept = (this.#head ?? this.#begun ?? '').length
-    if (kept > SERVED_RECORD_CHARACTERS_MAX) throw new SyntaxError('a record is too long')
-    return found
+    this.#keep(bytes, start)
+  }
+
+  /** Keeps what goes on in the next piece. @throws {SyntaxError} */
+  #keep(bytes: Buffer, start: number): void {
+    if (this.#head !== undefined) this.#head += bytes.toString()
+    else if (this.#begun !== undefined) this.#begun.push(Buffer.from(bytes.subarray(start)))
+    else return
+    this.#keptBytes += bytes.length - start
+    if (this.#keptBytes > SERVED_RECORD_CHARACTERS_MAX) throw new SyntaxError('a record is too long')
   }
 }
 
@@ -188,44 +183,3 @@ const BACKSLASH = 0x5c
 const BRACKET_CLOSE = 0x5d
 const BRACE_OPEN = 0x7b
 const BRACE_CLOSE = 0x7d
-
-/**
- * Nearly all records are usual: to take many in one look needs a fraction of the time of finding the end of each and
- * parsing it.
- *
- * @returns The text of the usual records that begin at `at`, with commas between them; empty without any.
- */
-function usualRunAt(text: string, at: number): string {
-  RUN.lastIndex = at
-  return RUN.test(text) ? text.slice(at, RUN.lastIndex) : ''
-}
-
-/** The records of a run. */
-function recordsOfRun(run: string): ServedRecord[] {
-  return Array.from(run.matchAll(EACH), ({ groups = {} }) => {
-    const { json = '', id, name = '', hostname = '', port, username = '', labelled } = groups
-    const labels = labelled === undefined ? undefined : labelsOf(labelled)
-    const record = new Configuration(Number(id), { name, hostname, port: Number(port), username, labels })
-    return { json, record }
-  })
-}
-
-/**
- * A line for each record of a run, made without the record.
- *
- * @param form As `String.replace` takes it, with the groups `json`, `id`, one a field, and `labelled`: the member of
- *   the labels with the comma before it, or nothing. Only this group has quotation marks.
- */
-export function linesOfRun(run: string, form: string): string {
-  return run.replace(EACH, `${form}\n`)
-}
-
-/** The lines of a run as they came. Within a usual record nothing stands for the beginning of the next one. */
-export function jsonOfRun(run: string): string {
-  return run === '' ? '' : `${run.replaceAll(NEXT, NEXT.replace(',', '\n'))}\n`
-}
-
-/** @param labelled As in `linesOfRun`. @returns The labels, sorted. */
-export function labelsOf(labelled: string): Labels {
-  return sharedLabels(JSON.parse(labelled.slice(LABELS_BEGIN.length)))
-}

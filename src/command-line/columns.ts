@@ -1,3 +1,4 @@
+import type { Lines } from '../client/lines.ts'
 import { heading, type TerminalStyle } from './terminal-style.ts'
 
 /** Rows that decide on the widths of the columns. */
@@ -7,6 +8,7 @@ const MEASURED_ROWS = 1_000
 const TEXT_COLUMN_MIN = 20
 
 const GAP = '  '
+const ELLIPSIS = '…'
 /** A text whose characters take one cell each. */
 const ASCII = /^[\x20-\x7e]*$/
 /** Marks, what is not seen, and the second and third part of a Hangul syllable; a soft hyphen is seen. */
@@ -98,7 +100,7 @@ function cutTo(text: string, width: number): string {
     cut += character
     before = character
   }
-  return `${cut.trimEnd()}…`
+  return cut.trimEnd() + ELLIPSIS
 }
 
 /** The texts of a row, one for each column. */
@@ -124,6 +126,31 @@ export class StreamedTable {
     if (this.#waiting === undefined) return linesOf(this.#lines(rows))
     this.#waiting.push(...rows)
     return this.#waiting.length < MEASURED_ROWS ? '' : this.#begin(this.#waiting)
+  }
+
+  /**
+   * As `add`, for a row whose cells are ASCII, which takes a fraction of the time.
+   *
+   * @param writeCell Writes one of the cells.
+   * @returns Whether it is written; not while the widths of the columns are still open.
+   */
+  write(lines: Lines, cells: number, writeCell: (i: number) => void): boolean {
+    if (this.#waiting !== undefined) return false
+    const { terminalColumns = Number.POSITIVE_INFINITY } = this.#style
+    const start = lines.length
+    let column = start
+    for (let i = 0; i < cells; i++) {
+      lines.padTo(column)
+      writeCell(i)
+      column = Math.max(lines.length, column + (this.#widths[i] ?? 0)) + GAP.length
+    }
+    lines.cutTo(lines.length, start)
+    if (lines.length - start > terminalColumns) {
+      lines.cutTo(start + terminalColumns - ELLIPSIS.length, start)
+      lines.text(ELLIPSIS)
+    }
+    lines.text('\n')
+    return true
   }
 
   /** The rest; a table without rows is empty. */

@@ -6,14 +6,14 @@ import { type CommandLine, parseCommandLine } from './command-line.ts'
 import { type CommandExitCodes, exitCodes } from './exit-codes.ts'
 import { adviceFor, findNearest } from './nearest.ts'
 import { describeFlags, type Options, specEntries, takesValue } from './options.ts'
-import type { Print } from './output.ts'
 import type { TerminalStyle } from './terminal-style.ts'
 
 /** The streams and variables of the process that a command runs in. */
 export interface CommandContext {
   readonly environment: NodeJS.ProcessEnv
   readonly input: Readable & { readonly isTTY?: boolean }
-  readonly print: Print
+  /** Takes a text, or the bytes of one. */
+  readonly print: (text: string | Uint8Array) => Promise<void>
   /** What standard output may use. */
   readonly style: TerminalStyle
   /** Standard error. */

@@ -14,7 +14,7 @@ export class OutputError extends ConnbookError {
  * @returns Whether somebody may still read.
  * @throws {OutputError} for any other failure.
  */
-export async function inform(print: Print, text: string): Promise<boolean> {
+export async function inform<Text>(print: (text: Text) => Promise<void>, text: Text): Promise<boolean> {
   try {
     await print(text)
     return true

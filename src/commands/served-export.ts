@@ -90,21 +90,14 @@ async function exportByServer(
   signal: AbortSignal | undefined,
 ): Promise<AnsweredExport> {
   const ask = async (skip?: 1) => {
-    const path = `/v1/export${queryOf({ format, skip })}${query === '' ? '' : `&${query}`}`
-    const { headers, body } = await client.open({ method: 'GET', path }, signal)
-    if (typeOf(headers['content-type']) === typeOf(exportFormats[format].mediaType)) {
-      return {
-        tag: headers.etag,
-        body,
-        leftOutGroups: textsOf(headers['x-left-out-groups']),
-        warnings: textsOf(headers['x-warning']).map(escapeHidden),
-        warningCount: Number(headers['x-warning-count'] ?? 0),
-      }
+    const { headers, body } = await openExport(client, { query, format }, skip, signal)
+    return {
+      tag: headers.etag,
+      body,
+      leftOutGroups: textsOf(headers['x-left-out-groups']),
+      warnings: textsOf(headers['x-warning']).map(escapeHidden),
+      warningCount: Number(headers['x-warning-count'] ?? 0),
     }
-    await body[Symbol.asyncIterator]().return?.()
-    throw new OtherAnswerError(
-      `Wh${client.endpoint.where} answers is no export as ${format}; is it a connbook?`,
-    )
   }
   try {
     return { ...(await ask()), leftOut: undefined }
@@ -113,6 +106,22 @@ async function exportByServer(
     if (!isSkipping || !(error instanceof RefusedError) || error.problem !== 'not_expressible') throw error
     return { ...(await ask(1)), leftOut: error }
   }
+}
+
+/** Resolves at the head of an export. @throws {OtherAnswerError} if it is none; also as `Client.open` does. */
+export async function openExport(
+  client: Client,
+  { query, format }: Pick<WantedExport, 'query' | 'format'>,
+  skip?: 1,
+  signal?: AbortSignal,
+): Promise<OpenResponse> {
+  const path = `/v1/export${queryOf({ format, skip })}${query === '' ? '' : `&${query}`}`
+  const answer = await client.open({ method: 'GET', path }, signal)
+  if (typeOf(answer.headers['content-type']) === typeOf(exportFormats[format].mediaType)) return answer
+  await answer.body[Symbol.asyncIterator]().return?.()
+  throw new OtherAnswerError(
+    `Wh${client.endpoint.where} answers is no export as ${format}; is it a connbook?`,
+  )
 }
 
 /** Percent-encoded texts with commas between them. */

@@ -11,7 +11,7 @@ const account = {
 
 async function shownTo(isTerminal: boolean): Promise<string> {
   let text = ''
-  const print = async (piece: string) => {
+  const print = async (piece: string | Uint8Array) => {
     text += piece
   }
   const style = { isTerminal, isBold: false, columns: 80 }

@@ -44,6 +44,7 @@ export async function runCommand(
 ): Promise<Finished> {
   let stdout = ''
   let stderr = ''
+  const decoder = new TextDecoder()
   const code = await runProgram(args, {
     environment,
     get input() {
@@ -51,7 +52,8 @@ export async function runCommand(
     },
     print: async (text) => {
       if (outputError !== undefined) throw Object.assign(new Error(outputError), { code: outputError })
-      stdout += writtenTo({ isTTY: isTerminal }, text)
+      const written = writtenTo({ isTTY: isTerminal }, text)
+      stdout += typeof written === 'string' ? written : decoder.decode(written, { stream: true })
       onOutput?.(stdout)
     },
     style: terminalStyleOf({ isTTY: isTerminal, ...(columns === undefined ? {} : { columns }) }, environment),

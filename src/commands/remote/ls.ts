@@ -1,55 +1,69 @@
 import type { Client } from '../../client/client.ts'
 import { listPath } from '../../client/endpoint.ts'
-import {
-  jsonOfRun,
-  type LineForm,
-  labelsOf,
-  linesOfRun,
-  openLines,
-  openList,
-} from '../../client/record-stream.ts'
+import type { Lines } from '../../client/lines.ts'
+import { type LineForm, openLines } from '../../client/record-stream.ts'
 import { OtherAnswerError } from '../../client/refused.ts'
-import { linesOf, StreamedTable } from '../../command-line/columns.ts'
+import type { ServedRecord } from '../../client/served-record.ts'
+import type { UsualRecord } from '../../client/usual-record.ts'
+import type { ListColumn } from '../../command-line/client-options.ts'
+import { StreamedTable } from '../../command-line/columns.ts'
 import { type CommandContext, defineCommand, tell } from '../../command-line/command.ts'
 import { clientExitCodes } from '../../command-line/exit-codes.ts'
 import type { Options } from '../../command-line/options.ts'
 import { inform, shown } from '../../command-line/output.ts'
+import type { TerminalStyle } from '../../command-line/terminal-style.ts'
 import { UsageError } from '../../errors.ts'
-import { encodeLabelCell } from '../../exchange/label-cell.ts'
 import { PAGE_RECORDS_MAX } from '../../limits.ts'
 import type { Configuration } from '../../store/configuration.ts'
 import { fieldNames } from '../../store/fields.ts'
 import { eitherOf, escapeHidden } from '../../text.ts'
+import { openExport } from '../served-export.ts'
 import { clientFlags, connect } from './connect.ts'
 import { cellIn, cellsOf, explainFaults, filterFlags, filterValues, tabLine } from './record-fields.ts'
 import { parseWhere } from './where.ts'
 
-const TAB_LINE = `${fieldNames.map((name) => `$<${name}>`).join('\t')}$<labelled>`
+const TAB = 0x09
+const NEWLINE = 0x0a
+const NAME = fieldNames.indexOf('name')
+
 /** A record a line. */
 export const jsonForm: LineForm = {
-  of: ({ json }) => json,
-  ofRun: jsonOfRun,
+  usual(record, lines) {
+    lines.copy(record.bytes, record.start, record.end)
+    lines.byte(NEWLINE)
+    return true
+  },
+  other: ({ json }) => `${json}\n`,
 }
 export const nameForm: LineForm = {
-  of: ({ record }) => record.name,
-  ofRun: (run) => linesOfRun(run, '$<name>'),
+  usual(record, lines) {
+    record.writeField(NAME, lines)
+    lines.byte(NEWLINE)
+    return true
+  },
+  other: ({ record }) => `${record.name}\n`,
+}
+/** For a terminal: only another server has names with line ends. */
+const shownNameForm: LineForm = {
+  ...nameForm,
+  other: ({ record }) => `${escapeHidden(record.name)}\n`,
 }
 export const tabForm: LineForm = {
-  of: ({ record }) => tabLine(record),
-  ofRun(run) {
-    const lines = linesOfRun(run, TAB_LINE)
-    return lines.includes('"') ? withLabelCells(lines) : lines
+  usual(record, lines) {
+    for (let i = 0; i < fieldNames.length; i++) {
+      if (i > 0) lines.byte(TAB)
+      record.writeField(i, lines)
+    }
+    if (record.hasLabels) lines.byte(TAB)
+    record.writeLabels(lines)
+    lines.byte(NEWLINE)
+    return true
   },
+  other: ({ record }) => `${tabLine(record)}\n`,
 }
 
 /** How error messages name the query parameters that are operands on the command line. */
 const operandNames = { q: 'TEXT' }
-/** For a pipe. */
-const tabTable = {
-  add: (rows: readonly (readonly string[])[]) => linesOf(rows.map((cells) => cells.join('\t'))),
-  end: () => '',
-}
-const asItIs = (text: string) => text
 const HEADINGS = [...fieldNames, 'labels'].map((name) => name.toUpperCase())
 
 /** Prints the records of one moment while they come, however many they are. */
@@ -90,25 +104,15 @@ export const lsCommand = defineCommand({
     const isPage = limit !== undefined && limit <= PAGE_RECORDS_MAX
     const path = listPath({ ...query, ...(isPage ? { page: 0, per_page: limit } : {}) }, where)
     const { style } = context
-    const { isTerminal } = style
-    if (columns === undefined && (json || names || !isTerminal)) {
-      const form = json ? jsonForm : names ? nameForm : tabForm
-      return printLines(client, path, isTerminal ? escapedForm(form) : form, limit, context)
-    }
-    const cellsIn =
-      columns === undefined
-        ? cellsOf
-        : (record: Configuration) => columns.map((column) => cellIn(column, record))
+    if (json && !style.isTerminal && limit === undefined && path === listPath())
+      return printExport(client, context)
     const headings = columns === undefined ? HEADINGS : columns.map(({ name }) => name.toUpperCase())
-    const table = isTerminal ? new StreamedTable(headings, style) : tabTable
-    await printTable(
-      client,
-      path,
-      table,
-      (record) => cellsIn(record).map(isTerminal ? escapeHidden : asItIs),
-      limit,
-      context,
-    )
+    const table = style.isTerminal && !json && !names ? new StreamedTable(headings, style) : undefined
+    const form = table === undefined ? lineFormOf(options, style) : tableForm(table, columns)
+    const printed = await printRecords(client, path, form, limit, context)
+    if (table === undefined || printed === undefined) return
+    await inform(context.print, table.end())
+    if (printed === 0) tell(context.screen, 'No records\n')
   },
 })
 
@@ -135,74 +139,85 @@ async function printCount(client: Client, path: string, { print }: CommandContex
   await shown(print(`${count}\n`), 'show the count')
 }
 
-/** Until nobody reads any more: closing the pager is not an error. */
-async function printLines(
+/** Prints all records as JSON: the bytes that a server exports are passed on as they come. */
+async function printExport(client: Client, { print }: CommandContext) {
+  const { body } = await openExport(client, { query: '', format: 'jsonl' })
+  for await (const bytes of body) if (!(await inform(print, bytes))) return
+}
+
+/**
+ * Prints records until nobody reads any more: closing the pager is not an error.
+ *
+ * @returns How many there were; undefined if nobody reads any more.
+ */
+async function printRecords(
   client: Client,
   path: string,
   form: LineForm,
   limit: number | undefined,
   { print }: CommandContext,
-) {
-  let left = limit ?? Number.POSITIVE_INFINITY
-  for await (const lines of await explainFaults(openLines(client, path, form), operandNames)) {
-    const first = firstLines(lines.join(''), left)
-    left -= first.count
-    if (!(await inform(print, first.text)) || left === 0) return
+): Promise<number | undefined> {
+  const first = new FirstRecords(form, limit)
+  for await (const lines of await explainFaults(openLines(client, path, first), operandNames)) {
+    if (lines.length > 0 && !(await inform(print, lines))) return undefined
+    if (first.count === limit) break
+  }
+  return first.count
+}
+
+/** Has a line for the first records alone. */
+class FirstRecords implements LineForm {
+  readonly #form: LineForm
+  readonly #max: number | undefined
+  count = 0
+
+  constructor(form: LineForm, max: number | undefined) {
+    this.#form = form
+    this.#max = max
+  }
+
+  usual(record: UsualRecord, lines: Lines): boolean {
+    if (this.count === this.#max) return true
+    if (!this.#form.usual(record, lines)) return false
+    this.count += 1
+    return true
+  }
+
+  other(record: ServedRecord): string {
+    if (this.count === this.#max) return ''
+    this.count += 1
+    return this.#form.other(record)
   }
 }
 
-/** A text up to the end of its last line that counts; without a limit nothing is counted. */
-function firstLines(text: string, countMax: number): { readonly text: string; readonly count: number } {
-  if (countMax === Number.POSITIVE_INFINITY) return { text, count: 0 }
-  let [end, count] = [0, 0]
-  for (; count < countMax; count++) {
-    const next = text.indexOf('\n', end)
-    if (next === -1) break
-    end = next + 1
-  }
-  return { text: text.slice(0, end), count }
+function lineFormOf(
+  { json, names, columns }: Pick<Options, 'json' | 'names' | 'columns'>,
+  { isTerminal }: TerminalStyle,
+): LineForm {
+  if (json) return jsonForm
+  if (names) return isTerminal ? shownNameForm : nameForm
+  return columns === undefined ? tabForm : columnsForm(columns)
 }
 
-/** The same for rows of cells. */
-async function printTable(
-  client: Client,
-  path: string,
-  table: Pick<StreamedTable, 'add' | 'end'>,
-  cellsIn: (record: Configuration) => string[],
-  limit: number | undefined,
-  { print, screen, style }: CommandContext,
-) {
-  const { pieces } = await explainFaults(openList(client, path), operandNames)
-  let count = 0
-  for await (const records of pieces) {
-    const rows = records
-      .slice(0, limit === undefined ? undefined : limit - count)
-      .map(({ record }) => cellsIn(record))
-    count += rows.length
-    if (!(await inform(print, table.add(rows)))) return
-    if (count === limit) break
-  }
-  await inform(print, table.end())
-  if (count === 0 && style.isTerminal) tell(screen, 'No records\n')
-}
-
-/** The same for a terminal. */
-export function escapedForm({ of, ofRun }: LineForm): LineForm {
+/** Chosen columns in a pipe. */
+function columnsForm(columns: readonly ListColumn[]): LineForm {
   return {
-    of: (record) => escapeHidden(of(record)),
-    // Line by line, because the ends of lines stay. A usual record has none inside.
-    ofRun: (run) => linesOf(ofRun(run).split('\n').slice(0, -1).map(escapeHidden)),
+    usual: () => false,
+    other: ({ record }) => `${columns.map((column) => cellIn(column, record)).join('\t')}\n`,
   }
 }
 
-function withLabelCells(lines: string): string {
-  // Many records have the same labels.
-  const cells = new Map<string, string>()
-  return lines.replace(/,"labels":[^\n]*/g, (labelled) => {
-    const known = cells.get(labelled)
-    if (known !== undefined) return known
-    const cell = `\t${encodeLabelCell(labelsOf(labelled))}`
-    cells.set(labelled, cell)
-    return cell
-  })
+/** @param columns Undefined for all. */
+export function tableForm(table: StreamedTable, columns?: readonly ListColumn[]): LineForm {
+  const cells = (record: Configuration) =>
+    columns === undefined ? cellsOf(record) : columns.map((column) => cellIn(column, record))
+  return {
+    usual(record, lines) {
+      if (columns !== undefined || !record.isAscii) return false
+      return table.write(lines, fieldNames.length + (record.hasLabels ? 1 : 0), (i) =>
+        i < fieldNames.length ? record.writeField(i, lines) : record.writeLabels(lines),
+      )
+    },
+    other: ({ record }) => table.add([cells(record).map(escapeHidden)]),
+  }
 }

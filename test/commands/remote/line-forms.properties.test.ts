@@ -3,7 +3,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { type LineForm, readLines, readRecords } from '../../../src/client/record-stream.ts'
-import { escapedForm, jsonForm, nameForm, tabForm } from '../../../src/commands/remote/ls.ts'
+import { StreamedTable } from '../../../src/command-line/columns.ts'
+import { jsonForm, nameForm, tabForm, tableForm } from '../../../src/commands/remote/ls.ts'
+import { plainStyle } from '../../support/plain-style.ts'
 import { casesOfSlow, holdLaterFor } from '../../support/properties/hold-property.ts'
 import { anyLabels } from '../../support/properties/labels.ts'
 import { anyEdit, anyText, applyEdit, joined, recordName } from '../../support/properties/texts.ts'
@@ -92,7 +94,7 @@ async function* cut(texts: readonly string[], length: number) {
 const notUsual = (texts: readonly string[]) => texts.map((json) => json.replace(/^\{/, '{ '))
 
 /** All that was read, or what is wrong with the list. */
-async function collected<Read>(pieces: AsyncIterable<readonly Read[]>): Promise<Read[] | string> {
+async function collected<Read>(pieces: AsyncIterable<Iterable<Read>>): Promise<Read[] | string> {
   const all: Read[] = []
   try {
     for await (const piece of pieces) all.push(...piece)
@@ -102,9 +104,17 @@ async function collected<Read>(pieces: AsyncIterable<readonly Read[]>): Promise<
   return all
 }
 
+/** A table, in which each form of a line is made anew, with columns that were measured already. */
+function tableOf(terminalColumns?: number): LineForm {
+  const style = { ...plainStyle, ...(terminalColumns === undefined ? {} : { terminalColumns }) }
+  const table = new StreamedTable(['NAME', 'HOSTNAME', 'PORT', 'USERNAME', 'LABELS'], style)
+  table.add(Array.from({ length: 1_000 }, () => ['name', 'host.example', '22', 'user', 'env=prod']))
+  return tableForm(table)
+}
+
 describe('a list that is read in runs of usual records', () => {
   it('gives the lines that its records give one by one', async (t) => {
-    const forms = [jsonForm, nameForm, tabForm].flatMap((form) => [form, escapedForm(form)])
+    const forms = [jsonForm, nameForm, tabForm, tableOf(), tableOf(20), tableOf(1)]
     await holdLaterFor(
       t,
       fc.tuple(list, pieceBytes),
@@ -115,8 +125,8 @@ describe('a list that is read in runs of usual records', () => {
           if (typeof lines === 'string') assert.equal(lines, records)
           else
             assert.equal(
-              usual(lines.join('')),
-              typeof records === 'string' ? records : usual(linesOneByOne(form, records)),
+              usual(Buffer.from(lines).toString()),
+              typeof records === 'string' ? records : usual(linesOneByOne(form, records).toWellFormed()),
             )
         }
       },
@@ -138,13 +148,11 @@ describe('a list that is read in runs of usual records', () => {
   })
 })
 
-type Served = Parameters<LineForm['of']>[0]
+type Served = Parameters<LineForm['other']>[0]
 
 /** Two damaged records may be one together, which has the space in its middle. */
 const usual = (text: string) => text.replaceAll(/\{ +/g, '{')
 
 function linesOneByOne(form: LineForm, records: readonly Served[]): string {
-  return records
-    .map(({ json, record }) => `${form.of({ json: json.replace(/^\{ /, '{'), record })}\n`)
-    .join('')
+  return records.map(({ json, record }) => form.other({ json: json.replace(/^\{ /, '{'), record })).join('')
 }

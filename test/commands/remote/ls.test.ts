@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { widthOf } from '../../../src/command-line/columns.ts'
 import { db1, hostName, openHome, openServer, openServerOfHosts, web1 } from './client-home.ts'
-import { serveJson } from './other-server.ts'
+import { problemOf, serveJson, serveOther } from './other-server.ts'
 
 /** A record whose texts turn the direction of what follows, or control a terminal. */
 const turned = { name: 'a\u202eb', hostname: 'h', port: 1, username: 'u\u200f', labels: { env: '\u2066x' } }
@@ -39,6 +39,31 @@ describe('connbook ls', () => {
       .split('\n')
       .map((line) => JSON.parse(line).name)
     assert.deepEqual(names.toSorted(), [web1, ...odd, db1].map(({ name }) => name).toSorted())
+  })
+
+  it('passes JSON on while it comes, and reports an answer that breaks off', async (t) => {
+    const line = `${JSON.stringify({ id: 1, ...web1 })}\n`
+    const { promise: shown, resolve: show } = Promise.withResolvers<void>()
+    const url = await serveOther(t, async (_, response) => {
+      const type = 'application/x-ndjson; charset=utf-8'
+      response.writeHead(200, { 'Content-Type': type, 'Content-Length': 2 * line.length })
+      response.write(line)
+      await shown
+      response.destroy()
+    })
+    const { run } = await openHome(t, { CONNBOOK_SERVER: url })
+    const { code, stdout, stderr } = await run(['ls', '--json'], { onOutput: () => show() })
+    assert.deepEqual([code, stdout], [6, line])
+    assert.match(stderr, /^connbook: .* did not finish its answer/)
+  })
+
+  it('reports what is no export of a connbook, and a refusal', async (t) => {
+    const other = await serveJson(t, 200, { configurations: [] })
+    const refusing = await serveJson(t, 403, problemOf(403, 'forbidden', 'Not you'))
+    const { run } = await openHome(t)
+    assert.equal((await run(['ls', '--json', '--server', other])).code, 1)
+    const { code, stderr } = await run(['ls', '--json', '--server', refusing])
+    assert.deepEqual([code, stderr], [5, 'connbook: Not you\n'])
   })
 
   it('prints a record a line as JSON, or names alone, but not both', async (t) => {
