@@ -153,7 +153,11 @@ export async function lookUndisturbed<T>(paths: DataPaths, look: () => Promise<T
     const path = paths.file(dataFiles.lock)
     if ((await ifReachable(paths.files.lstat(path)))?.isFile() !== true) return look()
     const lock = await lockIfPossible(path, paths.files, error)
-    if (lock === undefined) throw inUse(paths)
+    if (lock === undefined) {
+      // Whoever has it, and however far it is made, one that is open to others is not used.
+      await ifReachable(checkDataFolder(paths))
+      throw inUse(paths)
+    }
     try {
       return await look()
     } finally {
@@ -282,8 +286,14 @@ async function takeLock({ path: folder, files, file }: DataPaths): Promise<FileL
   const before = await ifPresent(files.lstat(path))
   try {
     const lock = files.lock(path)
-    const after = await ifPresent(files.lstat(path))
-    if (lock === undefined || (after !== undefined && (before ?? after).ino === after.ino)) return lock
+    if (lock === undefined) return undefined
+    try {
+      const after = await files.lstat(path)
+      if ((before ?? after).ino === after.ino) return lock
+    } catch (error) {
+      lock.release()
+      throw error
+    }
     // Whoever had the folder removed it with its lock: the next who makes one would lock another file.
     lock.release()
     return undefined
