@@ -1,8 +1,10 @@
-import { type ClientRequest, type IncomingMessage, request } from 'node:http'
+import { type ClientRequest, type IncomingMessage, type RequestOptions, request } from 'node:http'
+import { connect } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { TLSSocket } from 'node:tls'
 import { ConnbookError, systemCode } from '../errors.ts'
+import type { FileSystem } from '../files/file-system.ts'
 import { escapeHidden } from '../text.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { Call, CallOptions, ClientResponse, OpenResponse } from './messages.ts'
@@ -102,13 +104,22 @@ function startRequest(endpoint: Endpoint, { method, path, headers, body }: Call)
   const begin = isSecure ? process.getBuiltinModule('node:https').request : request
   const outgoing =
     'socketPath' in at && reach !== undefined
-      ? reach(at.socketPath, (socketPath) => begin({ ...options, socketPath }))
+      ? begin({ ...options, agent: undefined, createConnection: connectBy(reach, at.socketPath) })
       : begin({ ...options, ...at })
   let isConnected = false
   outgoing.once('socket', (socket) => {
     socket.once(isSecure ? 'secureConnect' : 'connect', () => (isConnected = true))
   })
   return { outgoing, isConnected: () => isConnected }
+}
+
+/** For a request without an agent: connects when the path of a socket can be reached. */
+function connectBy(reach: FileSystem['reach'], path: string): RequestOptions['createConnection'] {
+  return (_options, done) => {
+    const connecting = reach(path, (own) => connect(own))
+    connecting.then((socket) => done(null, socket), done as (error: Error) => void)
+    return undefined
+  }
 }
 
 /** Resolves at the head of the answer. */

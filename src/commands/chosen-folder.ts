@@ -6,7 +6,7 @@ import { type DataPaths, dataPaths, ownerSocketPath } from '../files/data-folder
 import { isDenial } from '../files/refusal.ts'
 import { wordForShell } from '../shell.ts'
 import { hasData } from '../state/used-folder.ts'
-import { ROOT } from '../system-account.ts'
+import { isRoot, ROOT } from '../system-account.ts'
 import { describeOwner } from '../text.ts'
 
 /** The folder of a service that systemd starts. */
@@ -32,7 +32,7 @@ export async function findUnnamedFolder(data: string): Promise<DataPaths | undef
     await checkOwner(own, data)
     return own
   }
-  if (process.geteuid?.() !== ROOT) return undefined
+  if (!isRoot()) return undefined
   const ofService = dataPaths(SERVICE_FOLDER)
   return (await mayBeBook(ofService)) ? ofService : undefined
 }
@@ -55,7 +55,7 @@ export async function checkOwnFolder(
 
 /** @param data As it was given. */
 async function checkOwner({ path, files }: DataPaths, data: string): Promise<void> {
-  const uid = process.geteuid?.()
+  const uid = process.getuid?.()
   const found = await ifReachable(files.stat(path))
   if (uid === undefined || found === undefined || found.uid === uid) return
   const remedy =

@@ -173,7 +173,7 @@ async function lockIfPossible(
   error: unknown,
 ): Promise<FileLock | undefined> {
   try {
-    return files.lock(path)
+    return await files.lock(path)
   } catch {
     throw error
   }
@@ -285,7 +285,7 @@ async function takeLock({ path: folder, files, file }: DataPaths): Promise<FileL
   const path = file(dataFiles.lock)
   const before = await ifPresent(files.lstat(path))
   try {
-    const lock = files.lock(path)
+    const lock = await files.lock(path)
     if (lock === undefined) return undefined
     try {
       const after = await files.lstat(path)

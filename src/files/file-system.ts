@@ -1,5 +1,6 @@
 import type { Stats } from 'node:fs'
 import fs from 'node:fs/promises'
+import { inTurn } from '../system-account.ts'
 import { type FileLock, lockFile } from './file-lock.ts'
 import { namingInodes } from './inodes.ts'
 
@@ -40,30 +41,46 @@ export interface FileSystem {
   /** Bytes that this account may still write to the file system of a path. */
   freeBytes(path: string): Promise<number>
   /** As `lockFile`. */
-  lock(path: string): FileLock | undefined
-  /** Calls what takes a path itself, such as a socket, and is done with the path when it returns. */
-  reach<T>(path: string, use: (path: string) => T): T
+  lock(path: string): Promise<FileLock | undefined>
+  /** Calls what takes a path itself, such as a socket, and is done with the path when it returns or resolves. */
+  reach<T>(path: string, use: (path: string) => T | Promise<T>): Promise<T>
 }
 
-export const realFileSystem: FileSystem = {
-  open: async (path, flags, mode) => withNamedErrors(await making(fs.open(path, flags, mode), path), path),
-  readFile: (path) => withPath(fs.readFile(path), path),
-  rename: fs.rename,
-  unlink: fs.unlink,
-  mkdir: (path, mode) => making(fs.mkdir(path, mode), path),
-  rmdir: (path) => fs.rmdir(path),
-  chmod: fs.chmod,
-  readdir: (path) => fs.readdir(path),
-  access: fs.access,
-  stat: (path) => fs.stat(path),
-  lstat: (path) => fs.lstat(path),
-  freeBytes: async (path) => {
-    const { bavail, bsize } = await fs.statfs(path)
-    return bavail * bsize
-  },
-  lock: lockFile,
-  reach: (path, use) => use(path),
+/** Makes a call for a path in its turn. `call` is given what turns a path into the one by which it is reached. */
+export type Via = <T>(path: string, call: (own: (path: string) => string) => Promise<T>) => Promise<T>
+
+/** @param reading Flags for `r`. */
+export function createFileSystem(via: Via, reading: string | number = 'r'): FileSystem {
+  return {
+    open: (path, flags, mode) =>
+      via(path, async (own) => {
+        const opening = fs.open(own(path), flags === 'r' ? reading : flags, mode)
+        return withNamedErrors(await making(opening, own(path)), path, via)
+      }),
+    readFile: (path) => via(path, (own) => withPath(fs.readFile(own(path), { flag: reading }), path)),
+    rename: (from, to) => via(from, (own) => fs.rename(own(from), own(to))),
+    unlink: (path) => via(path, (own) => fs.unlink(own(path))),
+    mkdir: (path, mode) => via(path, (own) => making(fs.mkdir(own(path), mode), own(path))),
+    rmdir: (path) => via(path, (own) => fs.rmdir(own(path))),
+    chmod: (path, mode) => via(path, (own) => fs.chmod(own(path), mode)),
+    readdir: (path) => via(path, (own) => fs.readdir(own(path))),
+    access: (path, mode) => via(path, (own) => fs.access(own(path), mode)),
+    stat: (path) => via(path, (own) => fs.stat(own(path))),
+    lstat: (path) => via(path, (own) => fs.lstat(own(path))),
+    freeBytes: (path) =>
+      via(path, async (own) => {
+        const { bavail, bsize } = await fs.statfs(own(path))
+        return bavail * bsize
+      }),
+    lock: (path) => via(path, async (own) => lockFile(own(path))),
+    reach: (path, use) => via(path, async (own) => use(own(path))),
+  }
 }
+
+/** As the account that runs this process. */
+export const realFileSystem: FileSystem = createFileSystem((_path, call) =>
+  inTurn(() => call((path) => path)),
+)
 
 async function making<T>(call: Promise<T>, path: string): Promise<T> {
   try {
@@ -74,7 +91,7 @@ async function making<T>(call: Promise<T>, path: string): Promise<T> {
 }
 
 /** An open file whose errors name it: those of Node do not. */
-export function withNamedErrors(file: OpenFile, path: string): OpenFile {
+function withNamedErrors(file: OpenFile, path: string, via: Via): OpenFile {
   const named = <T>(call: Promise<T>) => withPath(call, path)
   return {
     write: (bytes, offset, length, position) => named(file.write(bytes, offset, length, position)),
@@ -86,8 +103,9 @@ export function withNamedErrors(file: OpenFile, path: string): OpenFile {
     sync: () => named(file.sync()),
     datasync: () => named(file.datasync()),
     truncate: (length) => named(file.truncate(length)),
-    chown: (uid, gid) => named(file.chown(uid, gid)),
-    chmod: (mode) => named(file.chmod(mode)),
+    // These two depend on the rights of the process, not on those with which the file was opened.
+    chown: (uid, gid) => named(via(path, () => file.chown(uid, gid))),
+    chmod: (mode) => named(via(path, () => file.chmod(mode))),
     stat: () => named(file.stat()),
     close: () => named(file.close()),
   }

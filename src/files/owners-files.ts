@@ -1,103 +1,144 @@
 import fs, { lstatSync, readlinkSync, type Stats } from 'node:fs'
 import { dirname, join, resolve, sep } from 'node:path'
-import { promisify } from 'node:util'
 import { systemCode } from '../errors.ts'
 import { quoteForShell } from '../shell.ts'
-import { isRoot, ownerOf, ROOT, runAs, type SystemAccount } from '../system-account.ts'
+import {
+  hasRightsOfRoot,
+  inTurn,
+  isRoot,
+  ownerOf,
+  ROOT,
+  type SystemAccount,
+  takeRights,
+} from '../system-account.ts'
 import { lockFileAs } from './file-lock.ts'
-import { type FileSystem, type OpenFile, realFileSystem, withNamedErrors } from './file-system.ts'
+import { createFileSystem, type FileSystem, realFileSystem, type Via } from './file-system.ts'
 import { refused } from './refusal.ts'
 
 const LINKS_MAX = 40
 
 const { O_DIRECTORY, O_NONBLOCK, O_RDONLY } = fs.constants
 
-/** The folder at a path or, while there is none, the nearest one above. */
-interface Nearest {
+/** How root gets to a folder or, while there is none, to the nearest one above. */
+interface Way {
   readonly path: string
-  readonly fd: number
-  readonly found: Stats
-  /** A path that begins at the open folder. Undefined where the system has none. */
-  readonly anchor: string | undefined
+  /** Whose rights its files are used with. */
+  readonly owner: SystemAccount
+  /**
+   * The folder as it was opened. Undefined where its path is used: nobody but root can exchange the folder, or the system
+   * has no /proc.
+   */
+  readonly fd: number | undefined
 }
 
 /**
  * How a folder, which may be missing, and its files are reached.
  *
  * Root works on a folder of another account as that account: so no link that its owner puts there leads root where the
- * owner could not go. Each call that takes a path has the rights of the owner, and ends before anything else runs. On Linux
- * it begins at the folder as it was opened here, because the owner may not get there by its whole path, as below
- * `/var/lib/private`.
+ * owner could not go. Each call that takes a path has the rights of the owner, in a turn of its own. On Linux it begins at
+ * the folder as it was opened here, because the owner may not get there by its whole path, as below `/var/lib/private`.
  *
  * Other accounts use the path as it is; root does, too, in a folder of root's, if nobody else can exchange it.
  *
  * @param path Absolute.
  * @throws {FolderRefusedError} if root may not act for the owner, or a link of another account leads to a folder of root's.
+ *   While this process has the rights of another account, the files throw it when they are first used.
  */
 export function filesOf(path: string): FileSystem {
   if (!isRoot()) return realFileSystem
-  const nearest = openNearest(path)
-  const files = nearestFiles(nearest)
-  return nearest.path === path ? files : missingFiles(path, files)
+  const way = hasRightsOfRoot() ? findWay(path) : undefined
+  const isRoots = way?.path === path && way.owner.uid === ROOT && way.fd === undefined
+  return isRoots ? realFileSystem : ownersFiles(path, way)
 }
 
-/**
- * The files of a folder that is missing. Not only this process may make it, so each call looks whose it is by now.
- *
- * @param above How the folder is made.
- */
-function missingFiles(missing: string, above: FileSystem): FileSystem {
-  let found: FileSystem | undefined
-  const now = (path: string): FileSystem => {
-    const isInside = path.startsWith(join(missing, sep))
-    if (!isInside && path !== missing) return above
-    found ??= findFiles(missing)
+/** @param first Undefined if it was not looked for yet. */
+function ownersFiles(base: string, first: Way | undefined): FileSystem {
+  let found = first?.path === base ? first : undefined
+  const via: Via = (path, call) =>
+    onWay(path, async (way) => {
+      using _ = takeRights(way.owner)
+      try {
+        return await call((each) => reached(way, each))
+      } catch (error) {
+        throw naming(error, path, way)
+      }
+    })
+  return {
+    // The owner may put a pipe there, and to open that would wait for its other end.
+    ...createFileSystem(via, O_RDONLY | O_NONBLOCK),
+    lock: (path) =>
+      onWay(path, (way) => {
+        const lock = lockFileAs(way.owner, path, reached(way, path))
+        return lock && { release: () => void inTurn(() => lock.release()) }
+      }),
+  }
+
+  async function onWay<T>(path: string, call: (way: Way) => T | Promise<T>): Promise<T> {
+    // The first look at a folder of another account begins the turns.
+    if (hasRightsOfRoot()) wayTo(path)
+    return inTurn(() => call(wayTo(path)))
+  }
+
+  /** While the folder is missing, each call looks whose it is by now: not only this process may make it. */
+  function wayTo(path: string): Way {
+    first ??= findWay(base)
+    const isInside = path.startsWith(join(base, sep))
+    if (!isInside && path !== base) return first
+    found ??= findFolder(base)
     if (found === undefined && isInside)
       throw Object.assign(new Error(`ENOENT: no folder for '${path}'`), { code: 'ENOENT', path })
-    return found ?? above
-  }
-  return {
-    open: async (path, flags, mode) => now(path).open(path, flags, mode),
-    readFile: async (path) => now(path).readFile(path),
-    rename: async (from, to) => now(from).rename(from, to),
-    unlink: async (path) => now(path).unlink(path),
-    mkdir: async (path, mode) => now(path).mkdir(path, mode),
-    rmdir: async (path) => now(path).rmdir(path),
-    chmod: async (path, mode) => now(path).chmod(path, mode),
-    readdir: async (path) => now(path).readdir(path),
-    access: async (path, mode) => now(path).access(path, mode),
-    stat: async (path) => now(path).stat(path),
-    lstat: async (path) => now(path).lstat(path),
-    freeBytes: async (path) => now(path).freeBytes(path),
-    lock: (path) => now(path).lock(path),
-    reach: (path, use) => now(path).reach(path, use),
+    return found ?? first
   }
 }
 
-/** Undefined if there is no folder. */
-function findFiles(path: string): FileSystem | undefined {
-  const nearest = openNearest(path)
-  if (nearest.path === path) return nearestFiles(nearest)
-  closeNearest(nearest)
+function reached({ path: start, fd }: Way, path: string): string {
+  if (fd === undefined) return path
+  const inside = join(start, sep)
+  if (path === start) return `/proc/self/fd/${fd}/`
+  // A path outside is only the owner's way there.
+  return path.startsWith(inside) ? `/proc/self/fd/${fd}/${path.slice(inside.length)}` : path
+}
+
+/** The error with the paths as they were named. */
+function naming(error: unknown, path: string, { path: start, fd }: Way): unknown {
+  if (!(error instanceof Error) || systemCode(error) === undefined) return error
+  const message = error.message.replaceAll(`/proc/self/fd/${fd}/`, join(start, sep))
+  return Object.assign(error, { message, path })
+}
+
+/** Undefined while it is missing. */
+function findFolder(path: string): Way | undefined {
+  const way = findWay(path)
+  if (way.path === path) return way
+  if (way.fd !== undefined) close(way.path, way.fd)
   return undefined
 }
 
-function nearestFiles(nearest: Nearest): FileSystem {
-  const { anchor } = nearest
-  let isAnchored = false
+/** A folder that cannot be looked at counts as missing, so that the next call looks again. */
+function findWay(path: string): Way {
+  let fd: number | undefined
+  let found: Stats
   try {
-    const owner = findOwner(nearest)
-    if (owner === undefined) return realFileSystem
+    fd = fs.openSync(path, O_RDONLY | O_DIRECTORY)
+    found = fs.fstatSync(fd)
+  } catch (error) {
+    if (fd !== undefined) fs.closeSync(fd)
+    if (path === dirname(path)) throw error
+    return findWay(dirname(path))
+  }
+  let isKept = false
+  try {
+    const owner = findOwner(path, fd, found)
     // Left open until the process ends, which removes its socket through it.
-    isAnchored = anchor !== undefined
-    return ownersFiles(nearest, owner)
+    isKept = owner !== undefined && hasPath(fd)
+    return { path, owner: owner ?? { uid: ROOT, gid: ROOT }, fd: isKept ? fd : undefined }
   } finally {
-    if (!isAnchored) closeNearest(nearest)
+    if (!isKept) close(path, fd)
   }
 }
 
-/** @throws the system's error with the `path`, which Node does not give it. */
-function closeNearest({ path, fd }: Nearest): void {
+/** @throws the system's error with the path, which Node does not give it. */
+function close(path: string, fd: number): void {
   try {
     fs.closeSync(fd)
   } catch (error) {
@@ -106,105 +147,19 @@ function closeNearest({ path, fd }: Nearest): void {
 }
 
 /** Undefined for root in a folder that nobody else can exchange, and without /proc, where that cannot be checked. */
-function findOwner({ path, fd, found, anchor }: Nearest): SystemAccount | undefined {
+function findOwner(path: string, fd: number, found: Stats): SystemAccount | undefined {
   if (found.uid !== ROOT) return ownerOf(path, found)
   const { end, isRoots } = followWay(path)
-  if (isRoots || anchor === undefined) return undefined
+  if (isRoots || !hasPath(fd)) return undefined
   if (fs.readlinkSync(`/proc/self/fd/${fd}`) !== end)
     throw refused(path, 'somebody exchanges it', found, 'name a folder that only root can exchange')
   return { uid: ROOT, gid: ROOT }
 }
 
-/** One that cannot be looked at counts as missing, so that the next call looks again. */
-function openNearest(path: string): Nearest {
-  let fd: number | undefined
-  try {
-    fd = fs.openSync(path, O_RDONLY | O_DIRECTORY)
-    const found = fs.fstatSync(fd)
-    const anchor = `/proc/self/fd/${fd}/`
-    return { path, fd, found, anchor: fs.existsSync(anchor) ? anchor : undefined }
-  } catch (error) {
-    if (fd !== undefined) fs.closeSync(fd)
-    if (path === dirname(path)) throw error
-    return openNearest(dirname(path))
-  }
+/** Whether the system has a path that begins at an open folder. */
+function hasPath(fd: number): boolean {
+  return fs.existsSync(`/proc/self/fd/${fd}/`)
 }
-
-function ownersFiles({ path: base, anchor }: Nearest, owner: SystemAccount): FileSystem {
-  return {
-    async open(path, flags, mode) {
-      // The owner may put a pipe there, and to open that would wait for its other end.
-      const file = as(path, (own) => fs.openSync(own, flags === 'r' ? O_RDONLY | O_NONBLOCK : flags, mode))
-      return withNamedErrors(openedFile(file), path)
-    },
-    readFile: async (path) => as(path, (own) => fs.readFileSync(own, { flag: O_RDONLY | O_NONBLOCK })),
-    rename: async (from, to) => as(from, (own) => fs.renameSync(own, reached(to))),
-    unlink: async (path) => as(path, fs.unlinkSync),
-    mkdir: async (path, mode) => void as(path, (own) => fs.mkdirSync(own, mode)),
-    rmdir: async (path) => as(path, (own) => fs.rmdirSync(own)),
-    chmod: async (path, mode) => as(path, (own) => fs.chmodSync(own, mode)),
-    readdir: async (path) => as(path, (own) => fs.readdirSync(own)),
-    access: async (path, mode) => as(path, (own) => fs.accessSync(own, mode)),
-    stat: async (path) => as(path, (own) => fs.statSync(own)),
-    lstat: async (path) => as(path, (own) => fs.lstatSync(own)),
-    freeBytes: (path) => realFileSystem.freeBytes(reached(path)),
-    lock: (path) => lockFileAs(owner, path, reached(path)),
-    reach: as,
-  }
-
-  /** A path outside is only the owner's way there. */
-  function reached(path: string): string {
-    if (anchor === undefined) return path
-    if (path === base) return anchor
-    return path.startsWith(`${base}/`) ? anchor + path.slice(base.length + 1) : path
-  }
-
-  function as<T>(path: string, call: (own: string) => T): T {
-    const own = reached(path)
-    try {
-      return runAs(owner, () => call(own))
-    } catch (error) {
-      if (!(error instanceof Error) || systemCode(error) === undefined) throw error
-      const message = anchor === undefined ? error.message : error.message.replaceAll(anchor, `${base}/`)
-      throw Object.assign(error, { message, path })
-    }
-  }
-}
-
-/** Async: to sync a file may take long. It has the rights with which the file was opened. */
-function openedFile(fd: number): OpenFile {
-  let isOpen = true
-  /** A number of a closed file may be that of another one by now. */
-  const use = () => {
-    if (isOpen) return fd
-    throw Object.assign(new Error('EBADF: the file is closed'), { code: 'EBADF' })
-  }
-  return {
-    write: async (bytes, offset, length, position) => write(use(), bytes, offset, length, position),
-    read: async (bytes, offset, length, position) => read(use(), bytes, offset, length, position),
-    sync: async () => sync(use()),
-    datasync: async () => datasync(use()),
-    truncate: async (length) => truncate(use(), length),
-    chown: async (uid, gid) => chown(use(), uid, gid),
-    chmod: async (mode) => chmod(use(), mode),
-    stat: async () => stat(use()),
-    async close() {
-      if (!isOpen) return
-      isOpen = false
-      await close(fd)
-    },
-  }
-}
-
-const write = promisify(fs.write)
-const read = promisify(fs.read)
-const sync = promisify(fs.fsync)
-const datasync = promisify(fs.fdatasync)
-const truncate = promisify(fs.ftruncate)
-const chown = promisify(fs.fchown)
-const chmod = promisify(fs.fchmod)
-const stat = promisify(fs.fstat)
-const close = promisify(fs.close)
 
 /** Where a path leads. */
 interface ResolvedPath {

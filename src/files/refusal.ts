@@ -135,7 +135,7 @@ export async function checkNoDanglingLink(path: string, files: FileSystem): Prom
   }
   if (!found.isSymbolicLink()) return
   if ((await ifPresent(files.stat(path), ['ENOENT', 'ENOTDIR', 'ELOOP'])) !== undefined) return
-  const target = files.reach(path, (own) => readlinkSync(own))
+  const target = await files.reach(path, (own) => readlinkSync(own))
   throw refused(
     path,
     `it is a link to "${target}", and nothing is there`,

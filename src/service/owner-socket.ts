@@ -41,7 +41,7 @@ async function tryListen(listener: Listener, path: string, files: FileSystem): P
   const before = await ifPresent(files.lstat(path))
   if (before?.isSocket() === false) return 'something else is there that is no socket; move it away'
   if (before !== undefined) await files.unlink(path)
-  await makePrivate(() => files.reach(path, (reached) => listener.listenForOwner(reached)))
+  await files.reach(path, (reached) => makePrivate(() => listener.listenForOwner(reached)))
   const made = await files.lstat(path)
   const isPrivate = made.isSocket() && (made.mode & 0o777) === (0o777 & ~UMASK)
   return isPrivate ? undefined : `the file system does not keep its mode (${describeOwner(made)})`

@@ -14,6 +14,7 @@ import {
   symlink,
   writeFile,
 } from 'node:fs/promises'
+import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { writeAtomicFile } from '../../src/files/atomic-file.ts'
@@ -21,7 +22,7 @@ import { openDataFolder } from '../../src/files/data-folder.ts'
 import { realFileSystem } from '../../src/files/file-system.ts'
 import { prepareReplacement } from '../../src/files/folder-replacement.ts'
 import { filesOf } from '../../src/files/owners-files.ts'
-import { runAs } from '../../src/system-account.ts'
+import { runAs, systemAccount } from '../../src/system-account.ts'
 import { createFailingFiles } from '../support/failing-files.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { ownerOf } from './owner.ts'
@@ -126,9 +127,10 @@ describe('the files of a folder of another account, for root', { skip }, () => {
     await writeFile(file('own'), '')
     await assert.rejects(files.rename(file('own'), file('link/new')), { code: 'EACCES' })
     await symlink(join(outside, 'new'), file('lock'))
-    assert.throws(() => files.lock(file('lock')), /it is no file of the owner of the folder/)
-    assert.throws(() =>
-      files.reach(file('link/new'), (path) => process.getBuiltinModule('fs').mkdirSync(path)),
+    await assert.rejects(files.lock(file('lock')), /it is no file of the owner of the folder/)
+    await assert.rejects(
+      files.reach(file('link/new'), (path) => fs.mkdirSync(path)),
+      denied(file('link/new')),
     )
     assert.deepEqual(await readdir(outside), ['secret'])
     assert.equal(process.geteuid?.(), 0)
@@ -156,13 +158,14 @@ describe('the files of a folder of another account, for root', { skip }, () => {
     const { root } = await setUp(t)
     const path = join(root, 'missing')
     const files = filesOf(path)
-    assert.throws(() => files.lock(join(path, '.lock')), { code: 'ENOENT', path: join(path, '.lock') })
+    await assert.rejects(files.lock(join(path, '.lock')), { code: 'ENOENT', path: join(path, '.lock') })
     await assert.rejects(files.open(join(path, 'a'), 'wx+'), { code: 'ENOENT' })
     await assert.rejects(files.stat(path), { code: 'ENOENT' })
     await mkdir(path)
     await chown(path, UID, GID)
     await writeAtomicFile(join(path, 'a'), '', files)
-    files.lock(join(path, '.lock'))?.release()
+    const lock = await files.lock(join(path, '.lock'))
+    lock?.release()
     for (const name of ['a', '.lock']) assert.deepEqual(await ownerOf(join(path, name)), [UID, GID])
   })
 
@@ -191,10 +194,10 @@ describe('the files of a folder of another account, for root', { skip }, () => {
     const files = filesOf(folder)
     for (const mode of [0o700, 0o711]) {
       await chmod(above, mode)
-      const lock = files.lock(file('.lock')) ?? assert.fail('it is held')
+      const lock = (await files.lock(file('.lock'))) ?? assert.fail('it is held')
       assert.deepEqual(await ownerOf(file('.lock')), [UID, GID])
-      assert.equal(files.lock(file('.lock')), undefined)
-      assert.equal(realFileSystem.lock(file('.lock')), undefined)
+      assert.equal(await files.lock(file('.lock')), undefined)
+      assert.equal(await realFileSystem.lock(file('.lock')), undefined)
       lock.release()
     }
     assert.deepEqual(await readdir(folder), ['.lock'])
@@ -203,7 +206,7 @@ describe('the files of a folder of another account, for root', { skip }, () => {
   it('are not locked by a file of root that has the name of the lock', async (t) => {
     const { folder, file } = await setUp(t)
     await writeFile(file('.lock'), '')
-    assert.throws(() => filesOf(folder).lock(file('.lock')), /it is no file of the owner of the folder/)
+    await assert.rejects(filesOf(folder).lock(file('.lock')), /it is no file of the owner of the folder/)
   })
 })
 
@@ -227,15 +230,16 @@ describe('a folder of root, for root', { skip }, () => {
     await rename(file('data'), file('moved'))
     await symlink(outside, file('data'))
     await writeAtomicFile(file('data/a'), '', files)
-    assert.throws(() => files.lock(file('data/.lock')), { code: 'ERR_SQLITE_ERROR' })
+    await assert.rejects(files.lock(file('data/.lock')), { code: 'ERR_SQLITE_ERROR' })
     assert.deepEqual(await readdir(outside), [])
     await writeFile(join(outside, '.lock'), '')
-    assert.throws(() => files.lock(file('data/.lock')), /another file has taken its place/)
+    await assert.rejects(files.lock(file('data/.lock')), /another file has taken its place/)
     assert.deepEqual((await readdir(file('moved'))).sort(), ['.lock', 'a'])
     assert.deepEqual(await ownerOf(file('moved/a')), [0, 0])
     await rm(file('data'))
     await rename(file('moved'), file('data'))
-    files.lock(file('data/.lock'))?.release()
+    const lock = await files.lock(file('data/.lock'))
+    lock?.release()
     assert.equal(await readFile(join(folder, 'data/a'), 'utf8'), '')
   })
 })
@@ -252,5 +256,11 @@ describe('the rights of another account', { skip }, () => {
       }),
     )
     assert.deepEqual(rights(), [0, 0, groups])
+  })
+
+  it('change nothing in the name of the account that runs this process', async (t) => {
+    const { folder } = await setUp(t)
+    filesOf(folder)
+    assert.equal(runAs({ uid: NOBODY, gid: NOBODY }, systemAccount), userInfo().username)
   })
 })
