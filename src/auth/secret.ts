@@ -1,11 +1,12 @@
 import { hash, randomInt, timingSafeEqual } from 'node:crypto'
-import { constants, createReadStream, openSync } from 'node:fs'
-import { stat } from 'node:fs/promises'
+import { constants, openSync } from 'node:fs'
+import { open, stat } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import { addAbortSignal, type Readable } from 'node:stream'
 import { UsageError } from '../errors.ts'
 import { PASSWORD_BYTES_MAX, PASSWORD_CHARACTERS_MIN, SECRET_CHARACTERS_MIN } from '../limits.ts'
 import { adviceForTilde } from '../shell.ts'
+import { inTurn } from '../system-account.ts'
 import type { AccountKind } from './accounts.ts'
 
 /** Both are invisible, but belong to words of some scripts, and to emoji. */
@@ -131,10 +132,12 @@ async function readSecretFile(what: string, file: string, signal?: AbortSignal):
 }
 
 /** Opening a pipe as a file would hold up a thread, and so the end of the process, until somebody writes. */
-async function openSource(file: string): Promise<Readable> {
-  if (!(await stat(file)).isFIFO()) return createReadStream(file)
-  const fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
-  return new Socket({ fd, readable: true, writable: false })
+function openSource(file: string): Promise<Readable> {
+  return inTurn(async () => {
+    if (!(await stat(file)).isFIFO()) return (await open(file)).createReadStream()
+    const fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
+    return new Socket({ fd, readable: true, writable: false })
+  })
 }
 
 /** An empty variable counts as unset. */

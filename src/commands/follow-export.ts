@@ -1,5 +1,4 @@
 import type { Stats } from 'node:fs'
-import { stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import type { Client } from '../client/client.ts'
 import { listPath } from '../client/endpoint.ts'
@@ -130,7 +129,7 @@ class Refresher {
 
   /** Undefined if the file is not there, or cannot be looked at. */
   async #identityNow(): Promise<string | undefined> {
-    const found = await stat(this.#file.path).catch(() => undefined)
+    const found = await realFileSystem.stat(this.#file.path).catch(() => undefined)
     return found && identityOf(found)
   }
 

@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { pause } from '../client/pause.ts'
 import { systemCode } from '../errors.ts'
+import { inTurn } from '../system-account.ts'
 import { childEnvironment } from './child-environment.ts'
 
 /** A command that takes longer is ended. */
@@ -92,20 +93,25 @@ export function startShell(command: string, environment: NodeJS.ProcessEnv): She
   const { spawn } = process.getBuiltinModule('node:child_process')
   const env = childEnvironment(environment)
   const isGroup = process.platform !== 'win32'
-  let child: ChildProcess
-  try {
+  let child: ChildProcess | undefined
+  const starting = inTurn(() => {
     // A group of its own, by which its children can be ended, too.
-    child = spawn(command, { shell: true, env, stdio: ['ignore', 'inherit', 'inherit'], detached: isGroup })
-  } catch (error) {
-    return { ended: Promise.resolve(notStarted(error)), kill() {} }
-  }
+    const made = spawn(command, {
+      shell: true,
+      env,
+      stdio: ['ignore', 'inherit', 'inherit'],
+      detached: isGroup,
+    })
+    child = made
+    return { exit: once(made, 'exit') }
+  })
   return {
-    ended: endOf(once(child, 'exit')),
+    ended: endOf(starting),
     kill(signal) {
-      const { pid } = child
+      const pid = child?.pid
       if (pid === undefined) return
       if (isGroup) killGroup(pid, signal)
-      else child.kill(signal)
+      else child?.kill(signal)
     },
   }
 }
@@ -114,9 +120,9 @@ function notStarted(error: unknown): string {
   return `could not be started (${systemCode(error) ?? error})`
 }
 
-async function endOf(exit: Promise<unknown[]>): Promise<string | undefined> {
+async function endOf(starting: Promise<{ readonly exit: Promise<unknown[]> }>): Promise<string | undefined> {
   try {
-    const [code, signal] = await exit
+    const [code, signal] = await (await starting).exit
     if (code === 0) return undefined
     return typeof code === 'number' ? `ended with exit code ${code}` : `was ended by ${signal}`
   } catch (error) {

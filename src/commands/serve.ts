@@ -16,6 +16,7 @@ import {
   warnOfShortMemory,
 } from '../service/start-checks.ts'
 import { readTlsFiles, reloadTls, tlsPathsOf } from '../service/tls-files.ts'
+import { inTurn } from '../system-account.ts'
 import { version } from '../version.ts'
 
 const PREFIX = 'CONNBOOK_'
@@ -67,13 +68,14 @@ async function serve(options: Options, { environment, screen }: CommandContext):
     else if (service.address !== undefined) warnOfPlainHttp(service.address, log)
     warnOfShortMemory(memoryBytes(), service.recordBytes, log)
     await announceFirstStart(service, options, log, screen)
-    signals.onReload(() => {
+    const reload = () => {
       const { reloadCluster } = service
       if (tlsPaths !== undefined) reloadTls(tlsPaths, service, log)
       else if (reloadCluster === undefined)
         log.info('reload_ignored', { signal: 'SIGHUP', reason: 'no --tls-cert' })
       reloadCluster?.()
-    })
+    }
+    signals.onReload(() => void inTurn(reload))
     const end = await Promise.race([signals.stop, service.failed])
     if (end instanceof Error) log.error('fatal_error', { reason: end.message })
     else log.info('stopping', { signal: end })

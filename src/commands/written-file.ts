@@ -1,10 +1,12 @@
-import { lstat, open, realpath, stat } from 'node:fs/promises'
+import { open, realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type Print, shown } from '../command-line/output.ts'
 import { ConnbookError, ifReachable, systemCode } from '../errors.ts'
+import { realFileSystem } from '../files/file-system.ts'
 import { FileNotReplacedError, lookBefore } from '../files/replaced-file.ts'
 import { onInterruption } from '../service/signals.ts'
 import { isInside } from '../state/backup.ts'
+import { inTurn } from '../system-account.ts'
 
 const standardOutputs = ['-', '/dev/stdout', '/dev/fd/1', '/proc/self/fd/1']
 
@@ -21,7 +23,7 @@ export function isStandardOutput(path: string): boolean {
  * @param what Begins the message of an error. @throws {FileNotReplacedError} if the path cannot be looked at.
  */
 export async function isStream(path: string, what: string): Promise<boolean> {
-  const found = await lookBefore(ifReachable(stat(path)), what, path)
+  const found = await lookBefore(ifReachable(realFileSystem.stat(path)), what, path)
   return found !== undefined && !found.isFile() && !found.isDirectory()
 }
 
@@ -33,7 +35,7 @@ export function writeToOutput(write: Write, what: string, print: Print): Promise
 /** Writes to a pipe or a device. @throws {FileNotReplacedError} */
 export async function writeToStream(write: Write, what: string, path: string): Promise<void> {
   try {
-    await using stream = await open(path, 'w')
+    await using stream = await inTurn(() => open(path, 'w'))
     await write(async (text) => {
       await stream.writeFile(text)
     })
@@ -57,9 +59,11 @@ export async function replacedPath(
   dataFolder: string | undefined,
 ): Promise<string> {
   const refuse = (reason: string) => new FileNotReplacedError(`${what} "${path}": ${reason}`)
-  const found = await lookBefore(ifReachable(lstat(path)), what, path)
+  const found = await lookBefore(ifReachable(realFileSystem.lstat(path)), what, path)
   const isLink = found?.isSymbolicLink() === true
-  const replaced = isLink ? await lookBefore(ifReachable(realpath(path)), what, path) : resolve(path)
+  const replaced = isLink
+    ? await lookBefore(ifReachable(inTurn(() => realpath(path))), what, path)
+    : resolve(path)
   if (replaced === undefined)
     throw refuse('it is a link to a missing file; remove the link, or name another file')
   if (dataFolder !== undefined && (await lookBefore(isInside(dataFolder, replaced), what, path)))

@@ -12,6 +12,7 @@ import { Listener } from '../server/listener.ts'
 import { createTrust } from '../server/proxy-trust.ts'
 import { checkHasStarted } from '../state/used-folder.ts'
 import { recordMemory } from '../store/record-room.ts'
+import { inTurn } from '../system-account.ts'
 import { version } from '../version.ts'
 import { type Book, openBook } from './book.ts'
 import { accessCluster, openClusterState } from './cluster-state.ts'
@@ -92,7 +93,7 @@ async function start(service: ServiceOptions, opened: AsyncDisposableStack): Pro
   const apps = new ServedApps(options)
   const listener = createListener(service, apps, scheduler)
   // For a failed start; a started service drains before, see below.
-  opened.defer(() => listener.drain(0))
+  opened.defer(() => drain(listener, 0))
   // First, so that `--listen` cannot take its path.
   const leaveOwner = await listenForOwner(listener, folder, log)
   const { origin, address, socket } = await listen(listener, options, environment, tls !== undefined)
@@ -124,7 +125,7 @@ async function start(service: ServiceOptions, opened: AsyncDisposableStack): Pro
     await leaveOwner().catch(() => {})
     // The requests that wait are answered at once, so that the drain does not wait for them.
     book.endWaiting()
-    await listener.drain(options.shutdownTimeoutSeconds * 1000)
+    await drain(listener, options.shutdownTimeoutSeconds * 1000)
   })
   let stopped: Promise<void> | undefined
   return {
@@ -170,6 +171,12 @@ function createListener(
     trustedProxies: options.trustProxy && createTrust(options.trustProxy),
     tls,
   })
+}
+
+/** In its turn, because closing removes the file of a socket. */
+async function drain(listener: Listener, timeoutMs: number): Promise<void> {
+  const { drained } = await inTurn(() => ({ drained: listener.drain(timeoutMs) }))
+  await drained
 }
 
 /** @param newestTime Latest time in the audit trail. */

@@ -7,6 +7,7 @@ import { type DataPaths, dataFiles } from '../files/data-folder.ts'
 import { type FileSystem, realFileSystem } from '../files/file-system.ts'
 import { FileNotReplacedError, replaceFile } from '../files/replaced-file.ts'
 import { LINE_BYTES_MAX } from '../limits.ts'
+import { inTurn } from '../system-account.ts'
 import { BACKUP_START } from './backup-document.ts'
 
 /** They are one line of the backup, and no longer line can be read back. */
@@ -67,9 +68,9 @@ export async function writeToFile(
 
 /** Whether a file at a path would be in a data folder, also behind a link to a folder. A link to a file counts itself. */
 export async function isInside(folder: string, path: string): Promise<boolean> {
-  const above = await ifReachable(realpath(dirname(path)))
+  const above = await ifReachable(inTurn(() => realpath(dirname(path))))
   if (above === undefined) return false
-  const root = await ifReachable(realpath(folder))
+  const root = await ifReachable(inTurn(() => realpath(folder)))
   if (root === undefined) return false
   const way = relative(root, above)
   return way.split(sep)[0] !== '..' && !isAbsolute(way)

@@ -1,9 +1,27 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { chmod, cp, mkdir, readdir, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { closeSync, openSync } from 'node:fs'
+import {
+  chmod,
+  cp,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  realpath,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, describe, it, type TestContext } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { writeToStream } from '../../src/commands/written-file.ts'
+import { realFileSystem } from '../../src/files/file-system.ts'
+import { filesOf } from '../../src/files/owners-files.ts'
+import { inTurn } from '../../src/system-account.ts'
 import { runExecutable, startExecutable } from '../support/executable.ts'
 import { raceWithLinks } from '../support/link-racer.ts'
 import { giveToPlainAccount, plainAccount } from '../support/plain-account.ts'
@@ -13,6 +31,8 @@ import { photograph } from './photograph.ts'
 
 const used = await makeUsedFolder({ after })
 const secret = 'a long enough secret'
+/** Threads that make the calls of the file system. */
+const THREADS = Number(process.env.UV_THREADPOOL_SIZE ?? 4)
 
 /** The folder of another account, as systemd makes one for `DynamicUser=`: below a folder that only root can enter. */
 async function setUp(t: TestContext) {
@@ -144,6 +164,44 @@ describe('root, in the folder of another account', {
     )
     execFileSync('chown', [`--reference=${folder}`, path])
     await run(folder, ['keys', 'list'])
+  })
+
+  it('uses its files with the rights of the account alone, also if root has to read another meanwhile', async (t) => {
+    const { root, outside, folder } = await setUp(t)
+    const [secret, pipe] = [join(outside, 'secret'), join(root, 'pipe')]
+    await writeFile(secret, 'secret')
+    await symlink(secret, join(folder, 'link'))
+    // A thread that waits for the other end of a pipe follows its path again when the rights change.
+    await chmod(root, 0o755)
+    execFileSync('mkfifo', ['--mode=666', pipe])
+    const busy = Array.from({ length: THREADS }, () => open(pipe, 'r'))
+    t.after(async () => {
+      for (const each of await Promise.all(busy)) await each.close()
+    })
+    const link = assert.rejects(filesOf(folder).readFile(join(folder, 'link')), { code: 'EACCES' })
+    const named = realFileSystem.readFile(secret)
+    const rights = inTurn(() => [process.geteuid?.(), process.getegid?.()])
+    await setImmediate()
+    assert.equal(process.geteuid?.(), plainAccount)
+    const writer = openSync(pipe, 'w')
+    t.after(() => closeSync(writer))
+    await link
+    assert.equal(String(await named), 'secret')
+    assert.deepEqual(await rights, [0, 0])
+  })
+
+  it('uses none of its files while root opens a pipe that only root can get to', async (t) => {
+    const { root, folder } = await setUp(t)
+    const pipe = join(root, 'pipe')
+    execFileSync('mkfifo', [pipe])
+    const files = filesOf(folder)
+    const writing = writeToStream((print) => print('text'), 'a text', pipe)
+    const listing = files.readdir(folder)
+    await setImmediate()
+    assert.equal(process.geteuid?.(), 0)
+    assert.equal(await readFile(pipe, 'utf8'), 'text')
+    await writing
+    assert.deepEqual(await listing, await readdir(folder))
   })
 
   it('is told to run as the account where it may not become it', async (t) => {

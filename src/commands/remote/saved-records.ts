@@ -1,4 +1,4 @@
-import { type FileHandle, open, unlink } from 'node:fs/promises'
+import { type FileHandle, open } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { Client } from '../../client/client.ts'
 import { listPath } from '../../client/endpoint.ts'
@@ -7,7 +7,9 @@ import type { ServedRecord } from '../../client/served-record.ts'
 import { ConnbookError, systemCode, UsageError } from '../../errors.ts'
 import { listEnvelope } from '../../exchange/json-format.ts'
 import { dataPaths } from '../../files/data-folder.ts'
+import { realFileSystem } from '../../files/file-system.ts'
 import { hasData } from '../../state/used-folder.ts'
+import { inTurn } from '../../system-account.ts'
 import type { WherePairs } from './where.ts'
 
 /** The records could not be saved; nothing has changed at the server. */
@@ -34,14 +36,14 @@ export async function saveRecords(client: Client, where: WherePairs, path: strin
     throw new UsageError(
       `Cannot save to "${path}": it is in a data folder; name another file; nothing has changed`,
     )
-  const file = await open(path, 'wx', 0o600).catch((error: unknown) => {
+  const file = await inTurn(() => open(path, 'wx', 0o600)).catch((error: unknown) => {
     if (systemCode(error) === 'EEXIST')
       throw new UsageError(
         `Cannot save to "${path}": it is there already; name another file; nothing has changed`,
       )
     throw notSaved(path, error)
   })
-  const remove = () => unlink(path).catch(() => {})
+  const remove = () => realFileSystem.unlink(path).catch(() => {})
   try {
     const filters = where.filter(([name]) => name !== 'all')
     const { tag, pieces } = await openList(client, listPath({}, filters))

@@ -9,6 +9,7 @@ import { ConnbookError } from '../../errors.ts'
 import { readHops } from '../../exchange/hops.ts'
 import { sshCommandTo } from '../../exchange/ssh-command.ts'
 import { wordForShell } from '../../shell.ts'
+import { inTurn } from '../../system-account.ts'
 import { escapeHidden } from '../../text.ts'
 import { childEnvironment } from '../child-environment.ts'
 import { quoted } from './changes.ts'
@@ -61,7 +62,7 @@ export const sshCommand = defineCommand({
       await shown(context.print(`${line}\n`), 'show the command line')
     } else {
       await context.opened.disposeAsync()
-      await become(args, childEnvironment(context.environment))
+      await inTurn(() => become(args, childEnvironment(context.environment)))
     }
   },
 })
