@@ -1,5 +1,6 @@
 import { fstatSync, writeSync } from 'node:fs'
 import { isSea } from 'node:sea'
+import { OpenedBooks } from './command-line/opened-books.ts'
 import { terminalStyleOf } from './command-line/terminal-style.ts'
 import { runProgram } from './commands/program.ts'
 import { isSystemdJournal } from './systemd-journal.ts'
@@ -69,6 +70,7 @@ const { stdout, stderr } = process
 stdout.on('error', () => {})
 stderr.on('error', () => {})
 const style = terminalStyleOf(stdout, process.env)
+const opened = new OpenedBooks()
 void runProgram(words, {
   environment: process.env,
   // Opened only by commands that read it.
@@ -76,7 +78,7 @@ void runProgram(words, {
     return process.stdin
   },
   // Escaped here, so that no command can forget it.
-  print: (text) => print(writtenTo(stdout, text)),
+  print: opened.letGoBefore((text) => print(writtenTo(stdout, text))),
   style,
   screen: {
     isTTY: stderr.isTTY,
@@ -84,5 +86,5 @@ void runProgram(words, {
     write: (text) => stderr.write(writtenTo(stderr, text)),
     draw: (text) => stderr.write(text),
   },
-  opened: new AsyncDisposableStack(),
+  opened,
 }).then((code) => process.exit(code))

@@ -5,6 +5,7 @@ import { adviceForTilde, wordForShell } from '../shell.ts'
 import { type CommandLine, parseCommandLine } from './command-line.ts'
 import { type CommandExitCodes, exitCodes } from './exit-codes.ts'
 import { adviceFor, findNearest } from './nearest.ts'
+import type { OpenedBooks } from './opened-books.ts'
 import { describeFlags, type Options, specEntries, takesValue } from './options.ts'
 import type { TerminalStyle } from './terminal-style.ts'
 
@@ -18,8 +19,8 @@ export interface CommandContext {
   readonly style: TerminalStyle
   /** Standard error. */
   readonly screen: Screen
-  /** What is closed at the end of the command, whatever becomes of it. */
-  readonly opened: AsyncDisposableStack
+  /** Let go of before anything is printed, and at the end of the command. */
+  readonly opened: OpenedBooks
 }
 
 export interface Screen {

@@ -39,7 +39,7 @@ export const backupCommand = defineCommand({
   flags: [...folderFlags, ...clusterFlags, 'withHistory'],
   exitCodes: { ...clusterExitCodes, ...folderExitCodes, 0: 'the backup is complete' },
   async run({ options, given, operands: [target = ''] }, context) {
-    const { print, screen } = context
+    const { print, screen, opened } = context
     if (options.etcd !== undefined && options.withHistory)
       throw new UsageError(
         '--with-history is for a data folder, not for --etcd: each node has a history of its own',
@@ -53,6 +53,8 @@ export const backupCommand = defineCommand({
     if (isReplaced) await checkTarget(resolve(target), source.folder)
 
     const { what, write } = await source.take()
+    // A pipe may have to wait for its reader.
+    await opened.letGo()
     if (isStandardOutput(target)) await writeToOutput(write, 'the backup', print)
     else if (!isReplaced) await writeToStream(write, 'the backup', target)
     else {

@@ -5,7 +5,7 @@ import { type CommandContext, defineCommand } from '../command-line/command.ts'
 import { parseCommandLine } from '../command-line/command-line.ts'
 import { type Completion, completionOf } from '../command-line/completion.ts'
 import { inform } from '../command-line/output.ts'
-import { ConnbookError } from '../errors.ts'
+import { ConnbookError, systemCode } from '../errors.ts'
 import { isObject } from '../json.ts'
 import { PAGE_RECORDS_MAX } from '../limits.ts'
 import { escapeHidden } from '../text.ts'
@@ -73,7 +73,7 @@ async function wordsOf(
       ? await namesOf(completion, last, ask)
       : await labelWordsOf(completion, last, ask)
   } catch (error) {
-    if (error instanceof ConnbookError) return []
+    if (error instanceof ConnbookError || systemCode(error) !== undefined) return []
     throw error
   }
 }

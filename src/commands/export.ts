@@ -66,6 +66,8 @@ export const exportCommand = defineCommand({
     checkExportFilters(wanted.query)
     const client = await connect({ options, given }, context, 'export')
     const served = await openServedExport(client, wanted)
+    // A pipe may have to wait for its reader.
+    await context.opened.letGo()
     context.screen.write(served.remarks)
     if (await writeExport(served, client.endpoint.folder, output, context))
       tell(context.screen, `Exported from ${client.endpoint.name} as ${format}\n`)

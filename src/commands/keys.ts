@@ -10,6 +10,7 @@ import {
 import { folderExitCodes } from '../command-line/exit-codes.ts'
 import { shown } from '../command-line/output.ts'
 import { isObject } from '../json.ts'
+import { withOutcome } from './remote/changes.ts'
 import { connect, folderFlags } from './remote/connect.ts'
 
 export const keysCommands: readonly Command[] = [
@@ -95,7 +96,8 @@ function connectToFolder(
 }
 
 async function ask(client: Client, method: 'GET' | 'POST', action: string): Promise<Record<string, unknown>> {
-  const answer = await client.askJson({ method, path: `/v1/keys${action}` })
+  const asked = client.askJson({ method, path: `/v1/keys${action}` })
+  const answer = await (method === 'GET' ? asked : withOutcome(asked))
   if (isObject(answer)) return answer
   throw notKeys(client)
 }

@@ -27,7 +27,7 @@ export async function runProgram(words: readonly string[], context: CommandConte
     screen.write(`connbook: ${lines}\n`.replaceAll(/^(?=.)/gm, priority))
     return exitCode(error)
   } finally {
-    await context.opened.disposeAsync()
+    await context.opened.letGo()
   }
 }
 

@@ -11,7 +11,7 @@ import { planImport } from '../store/import-plan.ts'
 import { type ImportOrder, readRecords } from './import-records.ts'
 import { ImportRefusedError, type ImportReport, linesOf, reportOf } from './import-report.ts'
 
-const TOO_LONG = `it has more than ${IMPORT_BYTES_MAX} bytes, and a running server takes no more; make it several files, or stop the server`
+const TOO_LONG = `it has more than ${IMPORT_BYTES_MAX} bytes, and a running server takes no more; make it several files, or stop the server and name its folder with --data`
 
 /** What an import to a book without records would do. Makes nothing. */
 export async function tryOnNothing(order: ImportOrder, context: CommandContext): Promise<ImportReport> {
@@ -29,13 +29,17 @@ export async function sendRecords(
   let bytes = 0
   const read = await readRecords(order, context, (piece) => {
     bytes += piece.length
-    if (bytes > IMPORT_BYTES_MAX) throw new InvalidInputError(TOO_LONG)
+    // In a folder without a server it may have any length.
+    if (bytes > IMPORT_BYTES_MAX && client.endpoint.folder === undefined)
+      throw new InvalidInputError(TOO_LONG)
     pieces.push(Buffer.from(piece))
   })
   try {
     return { ...(await importByServer(client, order, pieces)), read: read.read }
   } catch (cause) {
-    if (!(cause instanceof RefusedError) || cause.faults.length === 0) throw cause
+    if (!(cause instanceof RefusedError)) throw cause
+    if (cause.problem === 'body_too_large') throw new InvalidInputError(TOO_LONG)
+    if (cause.faults.length === 0) throw cause
     // Lines of a resolved SSH configuration are not those of the file.
     const faults = cause.faults.map((fault) => ({ ...fault, ...read.locationOf?.(fault.name ?? '') }))
     throw new ImportRefusedError([cause.message, ...linesOf(faults)].join('\n'), { cause })

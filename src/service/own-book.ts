@@ -169,8 +169,13 @@ async function takeFolder(paths: DataPaths, given: OwnBookOptions, isReading: bo
   if (await isReadOnly(paths))
     return { folder: { ...paths, completedRestore: undefined, isNew: false, release() {} }, isReadOnly: true }
   const folder = await openDataFolder(paths.path, paths.files, atOnce)
-  if ((await ifPresent(folder.files.lstat(folder.file(dataFiles.accounts)))) !== undefined)
-    return { folder, isReadOnly: false }
+  try {
+    if ((await ifPresent(folder.files.lstat(folder.file(dataFiles.accounts)))) !== undefined)
+      return { folder, isReadOnly: false }
+  } catch (error) {
+    folder.release()
+    throw error
+  }
   // Whoever had made it has taken it back since.
   await leaveFolder(folder)
   return takeFolder(paths, given, isReading)

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import { accountsDocument, accountsMissing } from '../auth/accounts-file.ts'
 import { FolderRefusedError, ifPresent, ifReachable } from '../errors.ts'
 import {
@@ -6,7 +5,6 @@ import {
   checkNotRestoring,
   type DataPaths,
   dataFiles,
-  dataPaths,
   stateFiles,
 } from '../files/data-folder.ts'
 import { findUnfinishedReplacement } from '../files/folder-replacement.ts'
@@ -29,17 +27,6 @@ export async function checkNeverStarted(folder: DataPaths): Promise<void> {
   const mustExist = mustHaveJournal(await folder.files.readdir(folder.path))
   const { index } = await readStore(folder, mustExist)
   if (index.revision > 0) throw accountsMissing(folder)
-}
-
-/**
- * A folder that a server has used, or a command has made: a command with a mistyped path must not make a new one.
- *
- * @throws as `checkUsedFolder` does.
- */
-export async function getUsedFolder(path: string): Promise<DataPaths> {
-  const folder = dataPaths(resolve(path))
-  await checkUsedFolder(folder)
-  return folder
 }
 
 /**

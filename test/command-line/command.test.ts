@@ -14,6 +14,7 @@ import {
   verbOf,
   verbsOf,
 } from '../../src/command-line/command.ts'
+import { OpenedBooks } from '../../src/command-line/opened-books.ts'
 import type { Options } from '../../src/command-line/options.ts'
 import { UsageError } from '../../src/errors.ts'
 import { plainStyle } from '../support/plain-style.ts'
@@ -59,7 +60,7 @@ async function run(word: string, ...args: string[]): Promise<Run> {
     print: async () => {},
     style: plainStyle,
     screen: { write: () => {}, draw: () => {} },
-    opened: new AsyncDisposableStack(),
+    opened: new OpenedBooks(),
   })
   return lastRun ?? assert.fail('nothing was run')
 }

@@ -2,6 +2,7 @@ import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { describe, it } from 'node:test'
+import { OpenedBooks } from '../../src/command-line/opened-books.ts'
 import { confirm } from '../../src/command-line/terminal.ts'
 import { makePasswordFolder } from '../commands/password-folder.ts'
 import { runCommand } from '../support/command.ts'
@@ -77,7 +78,7 @@ describe('a question at a terminal', () => {
       print: async () => {},
       style: plainStyle,
       screen: { isTTY: true, write: show, draw: show },
-      opened: new AsyncDisposableStack(),
+      opened: new OpenedBooks(),
     })
     assert.ok(shown.includes('Replace "\\u001b[2J\\u202e"? [y/N] '))
     assert.doesNotMatch(shown, /\u202e|\[2J(?!\\)/)

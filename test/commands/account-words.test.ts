@@ -1,6 +1,7 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { OpenedBooks } from '../../src/command-line/opened-books.ts'
 import { showAccounts } from '../../src/commands/account-words.ts'
 
 const account = {
@@ -15,7 +16,7 @@ async function shownTo(isTerminal: boolean): Promise<string> {
     text += piece
   }
   const style = { isTerminal, isBold: false, columns: 80 }
-  const [screen, opened] = [{ write() {}, draw() {} }, new AsyncDisposableStack()]
+  const [screen, opened] = [{ write() {}, draw() {} }, new OpenedBooks()]
   await showAccounts([account], 'user', {
     print,
     style,

@@ -5,7 +5,9 @@ import { access, appendFile, readdir, readFile, writeFile } from 'node:fs/promis
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { dataFiles, openDataFolder } from '../../src/files/data-folder.ts'
+import { lockFile } from '../../src/files/file-lock.ts'
 import type { FileSystem } from '../../src/files/file-system.ts'
+import { IMPORT_BYTES_MAX } from '../../src/limits.ts'
 import { runCommand } from '../support/command.ts'
 import { createFailingFiles, systemError } from '../support/failing-files.ts'
 import { hurryClock } from '../support/hurried-clock.ts'
@@ -221,5 +223,34 @@ describe('a command that works on a book', () => {
     for (const { code, stderr } of await Promise.all([...added, client])) assert.equal(code, 0, stderr)
     assert.equal((await runLine(['ls --names --sort name'], folder)).stdout, 'a\nb\nc\nd\n')
     assert.equal((await runLine(['client list'], folder)).stdout, 'ci\nscript\n')
+  })
+})
+
+describe('a command without a server', () => {
+  it('has let go of the folder before it prints, however long the reader takes', async (t) => {
+    const folder = await usedFolder(t)
+    assert.equal((await runCommand(['add', 'web1', 'deploy@192.0.2.10', '--data', folder])).code, 0)
+    for (const words of ['get web1', 'ls', 'export --format json', 'user list', 'keys list', 'keys rotate']) {
+      let isFree = false
+      const { code, stderr } = await runCommand([...words.split(' '), '--data', folder], {
+        onOutput() {
+          // At once: to wait would give the command time.
+          const lock = lockFile(join(folder, dataFiles.lock))
+          isFree = lock !== undefined
+          lock?.release()
+        },
+      })
+      assert.deepEqual([code, isFree], [0, true], `${words}: ${stderr}`)
+    }
+  })
+
+  it('imports a file that is longer than a server takes', async (t) => {
+    const folder = await usedFolder(t)
+    const row = `,h.example,22,ops,${'x'.repeat(16_000)}\n`
+    const rows = Array.from({ length: Math.ceil(IMPORT_BYTES_MAX / row.length) }, (_, i) => `web${i}${row}`)
+    const input = `name,hostname,port,username,note\n${rows.join('')}`
+    const words = ['import', '-', '--format', 'csv', '--extra', 'ignore', '--data', folder]
+    const { code, stderr } = await runCommand(words, { input })
+    assert.equal(code, 0, stderr)
   })
 })

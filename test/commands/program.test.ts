@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { describe, it } from 'node:test'
 import type { CommandContext } from '../../src/command-line/command.ts'
+import { OpenedBooks } from '../../src/command-line/opened-books.ts'
 import { DamageFoundError } from '../../src/commands/check.ts'
 import { runProgram } from '../../src/commands/program.ts'
 import {
@@ -29,7 +30,7 @@ async function run(words: readonly string[], environment: () => NodeJS.ProcessEn
     },
     style: plainStyle,
     screen: { write: (text) => (told.stderr += text), draw() {} },
-    opened: new AsyncDisposableStack(),
+    opened: new OpenedBooks(),
   }
   told.code = await runProgram(words, context)
   return told

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { OpenedBooks } from '../../src/command-line/opened-books.ts'
 import { terminalStyleOf } from '../../src/command-line/terminal-style.ts'
 import { runProgram } from '../../src/commands/program.ts'
 import { writtenTo } from '../../src/text.ts'
@@ -45,24 +46,25 @@ export async function runCommand(
   let stdout = ''
   let stderr = ''
   const decoder = new TextDecoder()
+  const opened = new OpenedBooks()
   const code = await runProgram(args, {
     environment,
     get input() {
       return openInput(Buffer.from(input))
     },
-    print: async (text) => {
+    print: opened.letGoBefore(async (text) => {
       if (outputError !== undefined) throw Object.assign(new Error(outputError), { code: outputError })
       const written = writtenTo({ isTTY: isTerminal }, text)
       stdout += typeof written === 'string' ? written : decoder.decode(written, { stream: true })
       onOutput?.(stdout)
-    },
+    }),
     style: terminalStyleOf({ isTTY: isTerminal, ...(columns === undefined ? {} : { columns }) }, environment),
     screen: {
       isTTY: isScreenTerminal,
       write: (text) => (stderr += writtenTo({ isTTY: isScreenTerminal }, text)),
       draw: (text) => (stderr += text),
     },
-    opened: new AsyncDisposableStack(),
+    opened,
   })
   return { code, stdout, stderr }
 }

@@ -26,6 +26,17 @@ export function bodyOf(value: object): readonly Uint8Array[] {
   return [Buffer.from(JSON.stringify(value))]
 }
 
+/** Says of a change without an answer that it may have been made. */
+export async function withOutcome<Result>(call: Promise<Result>): Promise<Result> {
+  return call.catch((error: unknown) => {
+    const message = `${error instanceof Error ? error.message : error}; ${NOT_KNOWN}`
+    if (error instanceof NoAnswerError) throw new NoAnswerError(message, { cause: error })
+    if (error instanceof RefusedError && error.problem === undefined && mayBeMade(error))
+      throw new RefusedError(message, error)
+    throw error
+  })
+}
+
 /**
  * Makes a change, and then names it and the server on standard error.
  *
@@ -41,13 +52,7 @@ export async function makeChange<Result>(
   typed: Readonly<Record<string, string>> = {},
   more: (result: Result) => string = () => '',
 ): Promise<void> {
-  const result = await explainFaults(call, typed).catch((error: unknown) => {
-    const message = `${error instanceof Error ? error.message : error}; ${NOT_KNOWN}`
-    if (error instanceof NoAnswerError) throw new NoAnswerError(message, { cause: error })
-    if (error instanceof RefusedError && error.problem === undefined && mayBeMade(error))
-      throw new RefusedError(message, error)
-    throw error
-  })
+  const result = await withOutcome(explainFaults(call, typed))
   screen.write(`${describe(result)} ${client.endpoint.where}${more(result)}\n`)
 }
 

@@ -51,8 +51,6 @@ export interface BookUse extends FolderUse {
   readonly scope?: Scope
   /** Whether no book counts that is only found in `./data`. */
   readonly isNamedOnly?: boolean
-  /** Whether only a folder counts, and no server that is called over HTTP. */
-  readonly isFolderOnly?: boolean
 }
 
 type Started = Pick<CommandContext, 'environment' | 'screen' | 'opened'>

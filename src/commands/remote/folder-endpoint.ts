@@ -17,6 +17,8 @@ export interface FolderUse {
   readonly isMadeIfMissing?: boolean
   /** Whether only a server counts, and the book is not opened here. */
   readonly isServerOnly?: boolean
+  /** Whether only a folder counts, and no server that is called over HTTP. */
+  readonly isFolderOnly?: boolean
 }
 
 const ADVICE =
@@ -31,7 +33,7 @@ const ADVICE =
  */
 export function folderEndpoint(
   folder: DataPaths,
-  { isMadeIfMissing = false, isServerOnly = false }: FolderUse,
+  { isMadeIfMissing = false, isServerOnly = false, isFolderOnly = false }: FolderUse,
   { environment, screen, opened }: Pick<CommandContext, 'environment' | 'screen' | 'opened'>,
 ): Endpoint {
   const { path } = folder
@@ -49,8 +51,7 @@ export function folderEndpoint(
     async exchange(call, options) {
       const end = performance.now() + LOCK_WAIT_MS
       for (;;) {
-        if (own.isOpen) return own.call(call, options)
-        const socket = await findOwnerSocket(folder)
+        const socket = own.isOpen ? { reason: undefined } : await findOwnerSocket(folder)
         let why = socket.reason
         try {
           if (socket.endpoint !== undefined) return await openCall(socket.endpoint, call, options)
@@ -66,7 +67,7 @@ export function folderEndpoint(
         } catch (error) {
           if (!(error instanceof FolderInUseError)) throw error
           // What is not used as a socket does not become one.
-          if (socket.reason !== undefined || performance.now() >= end) throw inUse(error, why)
+          if (socket.reason !== undefined || performance.now() >= end) throw inUse(error, why, isFolderOnly)
         }
         await pause(LOCK_PAUSE_MS, options.signal)
       }
@@ -94,9 +95,9 @@ async function checkNoNode(folder: DataPaths, why: string | undefined): Promise<
   )
 }
 
-/** Advises to name the server, if one has the folder: it may be a command that has it. */
-function inUse(error: FolderInUseError, why: string | undefined): FolderInUseError {
-  const lines = [error.message, ...(why === undefined ? [] : [why]), ADVICE]
+/** Advises to name the server, which may have the folder, if the command can call one. */
+function inUse(error: FolderInUseError, why: string | undefined, isFolderOnly: boolean): FolderInUseError {
+  const lines = [error.message, ...(why === undefined ? [] : [why]), ...(isFolderOnly ? [] : [ADVICE])]
   return new FolderInUseError(lines.join('\n'), { cause: error })
 }
 

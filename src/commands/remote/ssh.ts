@@ -61,7 +61,7 @@ export const sshCommand = defineCommand({
       const line = args.map(wordForShell).join(' ')
       await shown(context.print(`${line}\n`), 'show the command line')
     } else {
-      await context.opened.disposeAsync()
+      await context.opened.letGo()
       await inTurn(() => become(args, childEnvironment(context.environment)))
     }
   },

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { loginsOf } from '../../../src/client/logins.ts'
 import { parseCommandLine } from '../../../src/command-line/command-line.ts'
+import { OpenedBooks } from '../../../src/command-line/opened-books.ts'
 import { clientFlags, connect } from '../../../src/commands/remote/connect.ts'
 import { ownerSocketPath } from '../../../src/files/data-folder.ts'
 import { makeCertificate } from '../../support/certificate.ts'
@@ -30,8 +31,8 @@ async function connectWith(
 ) {
   const { options, given } = parseCommandLine(args, environment, clientFlags)
   const isNamed = given.has('--data') || environment.CONNBOOK_DATA !== undefined
-  const opened = new AsyncDisposableStack()
-  t.after(() => opened.disposeAsync())
+  const opened = new OpenedBooks()
+  t.after(() => opened.letGo())
   const context = { environment, opened, screen: { write() {}, draw() {} } }
   return connect({ options: isNamed ? options : { ...options, data: folder }, given }, context, 'ls')
 }

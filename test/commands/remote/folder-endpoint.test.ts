@@ -8,6 +8,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { callEndpoint } from '../../../src/client/call.ts'
 import { ownerCredential } from '../../../src/client/credential.ts'
 import type { Call } from '../../../src/client/messages.ts'
+import { OpenedBooks } from '../../../src/command-line/opened-books.ts'
 import { folderEndpoint } from '../../../src/commands/remote/folder-endpoint.ts'
 import { dataFiles, dataPaths, openDataFolder, ownerSocketPath } from '../../../src/files/data-folder.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -23,8 +24,8 @@ const add: Call = {
 
 /** Calls a folder as a command does. @param use As in `folderEndpoint`. */
 function open(t: TestContext, path: string, use: Parameters<typeof folderEndpoint>[1] = {}) {
-  const opened = new AsyncDisposableStack()
-  t.after(() => opened.disposeAsync())
+  const opened = new OpenedBooks()
+  t.after(() => opened.letGo())
   const screen = { write() {}, draw() {} }
   const endpoint = folderEndpoint(dataPaths(path), use, { environment: {}, screen, opened })
   return async (call: Call) => {

@@ -8,6 +8,7 @@ import { Client } from '../../../src/client/client.ts'
 import { tokenCredential } from '../../../src/client/credential.ts'
 import { parseEndpoint } from '../../../src/client/endpoint.ts'
 import { parseCommandLine } from '../../../src/command-line/command-line.ts'
+import { OpenedBooks } from '../../../src/command-line/opened-books.ts'
 import {
   FILE_LOOK_MS,
   followExport,
@@ -66,8 +67,8 @@ async function clientOf(service: Pick<TestService, 'url' | 'bearer'>) {
 }
 
 function contextFor(t: TestContext) {
-  const opened = new AsyncDisposableStack()
-  t.after(() => opened.disposeAsync())
+  const opened = new OpenedBooks()
+  t.after(() => opened.letGo())
   return { environment: {}, screen: { write() {}, draw() {} }, opened }
 }
 
