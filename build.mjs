@@ -6,6 +6,7 @@ import { access, copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, writeF
 import { basename, dirname, join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 import { writeCodeCache } from './.build/code-cache.mjs'
+import { findCommit } from './.build/commit.mjs'
 import { checkConsoleSize, makeConsole } from './.build/console.mjs'
 import { debianArchitectures, makeDeb } from './.build/deb.mjs'
 import { makeSbom } from './.build/sbom.mjs'
@@ -23,6 +24,8 @@ const FETCH_TIMEOUT_MS = 300_000
  *
  * @typedef {{ package: string, binary: string, platform: 'linux' | 'macos' | 'win', os: string, arch: string }} Machine
  */
+
+/** @typedef {import('./.build/commit.mjs').Commit} Commit */
 
 /** @type {Record<string, Machine>} */
 const MACHINES = {
@@ -80,6 +83,8 @@ async function build(name, title, isDebWanted) {
   const debArch = isDebWanted ? debianArchitecture(name, machine) : undefined
   const { version, license, optionalDependencies } = await readJson('package.json')
   checkNode(optionalDependencies[machine.package])
+  const found = await findCommit(root)
+  const commit = typeof found === 'string' ? undefined : found
   await mkdir(dist, { recursive: true })
   const workshop = await mkdtemp(join(dist, '.build-'))
   // The path of the main script becomes part of the executable and of its stack traces. pkg works in a folder of its
@@ -92,30 +97,40 @@ async function build(name, title, isDebWanted) {
     const node = await readFile(join(await findPackage(machine, workshop), machine.binary))
     await writeFile(base, machine.platform === 'linux' ? stripSymbols(node) : node, { mode: 0o755 })
     await copyFile(join(root, '.build', START), join(workshop, START))
+    const program = await writeProgram(workshop, name)
+    const own = {
+      version,
+      license,
+      commit: commit?.hash ?? null,
+      program: await readFile(join(workshop, BUNDLE)),
+    }
+    const writeSbom = await makeSbom(own, machine.package)
     const assets = {
-      ...(await writeProgram(workshop, name)),
+      ...program,
+      ...(await writeIdentity(workshop, commit, writeSbom())),
       ...(await findChapters()),
       ...(await writeConsole(workshop)),
     }
     await inject(workshop, executable, base, machine, assets)
     await checkInside(executable, [join(workshop, START), ...Object.values(assets)])
-    if (name === HOST) await checkVersion(executable, version)
+    if (name === HOST) await checkVersion(executable, version, commit)
     const bytes = await readFile(executable)
     const digest = createHash('sha256').update(bytes).digest('hex')
     await writeFile(join(workshop, `${file}.sha256`), `${digest}  ${file}\n`)
     const notices = await licenceNotices(machine, workshop, { version, license })
     await writeFile(join(workshop, `${file}.licenses.txt`), notices)
-    const sbom = await makeSbom(file, bytes, { version, license }, machine.package)
-    await writeFile(join(workshop, `${title}.cdx.json`), sbom)
+    await writeFile(join(workshop, `${title}.cdx.json`), writeSbom(file, bytes))
     if (debArch !== undefined) {
-      const parts = { executable, license, notices, version, arch: debArch, workshop }
+      const parts = { executable, license, notices, version, commit, arch: debArch, workshop }
       const made = basename(await makeDeb(parts))
+      await removeDebs(debArch)
       await rename(join(workshop, made), join(dist, made))
       console.log(`Built ${join('dist', made)}`)
     }
     for (const made of [file, `${file}.sha256`, `${file}.licenses.txt`, `${title}.cdx.json`])
       await rename(join(workshop, made), join(dist, made))
-    console.log(`Built ${join('dist', file)}, connbook ${version}, for ${name}`)
+    const which = typeof found === 'string' ? `unknown: ${found}` : found.hash
+    console.log(`Built ${join('dist', file)}, connbook ${version} (commit ${which}), for ${name}`)
   } finally {
     await rm(workshop, { recursive: true, force: true })
   }
@@ -237,6 +252,21 @@ async function bundleInto(bundlePath) {
   }
 }
 
+/**
+ * The commit and the bill of materials: paths by the names that the program asks for.
+ *
+ * @type {(workshop: string, commit: Commit | undefined, sbom: string) => Promise<Record<string, string>>}
+ */
+async function writeIdentity(workshop, commit, sbom) {
+  // Imported late: an older Node, which is refused with a reason, cannot read TypeScript.
+  const { buildAssets } = await import('./src/version.ts')
+  const built = { commit: commit?.hash ?? null, day: commit?.day ?? null }
+  const [commitPath, sbomPath] = [join(workshop, buildAssets.commit), join(workshop, buildAssets.sbom)]
+  await writeFile(commitPath, JSON.stringify(built))
+  await writeFile(sbomPath, sbom)
+  return { [buildAssets.commit]: commitPath, [buildAssets.sbom]: sbomPath }
+}
+
 /** The chapters of the manual: paths by file name. */
 async function findChapters() {
   const folder = join(root, 'src/manual')
@@ -311,17 +341,28 @@ async function inject(workshop, executable, nodePath, { platform, arch }, assets
   })
 }
 
+/**
+ * Removes the packages of earlier commits, which have other names: whoever takes `dist/connbook_*.deb` means the newest.
+ *
+ * @param {string} arch
+ */
+async function removeDebs(arch) {
+  for (const name of await readdir(dist))
+    if (name.startsWith('connbook_') && name.endsWith(`_${arch}.deb`)) await rm(join(dist, name))
+}
+
 // A failed injection can leave a plain Node, which runs and exits with 0.
-/** @type {(executable: string, version: string) => Promise<void>} */
-async function checkVersion(executable, version) {
+/** @type {(executable: string, version: string, commit: Commit | undefined) => Promise<void>} */
+async function checkVersion(executable, version, commit) {
   const run = promisify(execFile)(executable, ['--version'], { timeout: RUN_TIMEOUT_MS })
   const { stdout } = await run.catch((cause) => {
     const reason = cause.killed ? `no answer to --version in ${RUN_TIMEOUT_MS} ms` : cause.message.trimEnd()
     throw new Error(`Cannot run what was built: ${reason}; mend src/main.ts, then build again`)
   })
-  if (stdout.trimEnd() !== `connbook ${version}`) {
+  const { hash = 'unknown' } = commit ?? {}
+  if (!stdout.startsWith(`connbook ${version} (commit ${hash}`)) {
     throw new Error(
-      `Cannot use what was built: --version says "${stdout.trimEnd()}", not "connbook ${version}"; try npm ci first`,
+      `Cannot use what was built: --version says "${stdout.trimEnd()}", not "connbook ${version}" with commit ${hash}; try npm ci first`,
     )
   }
 }

@@ -48,21 +48,20 @@ const OVERRIDES = [
 /**
  * `license` is connbook's own, `notices` the text of all others.
  *
- * @typedef {{ executable: string, license: string, notices: string, version: string, arch: 'amd64' | 'arm64', workshop: string }} Parts
+ * @typedef {{ executable: string, license: string, notices: string, version: string, commit: import('./commit.mjs').Commit | undefined, arch: 'amd64' | 'arm64', workshop: string }} Parts
  */
 
 /**
  * Makes a package for Debian: the executable, man pages, completions, and a service that systemd starts. All files in it
- * have the time of SOURCE_DATE_EPOCH, or else of the day of the release, so the same parts give the same bytes.
+ * have the time of SOURCE_DATE_EPOCH, or else of the commit, so the same parts give the same bytes.
  *
  * @param {Parts} parts
  * @returns {Promise<string>} The path of the package.
  * @throws {Error} if dpkg-deb is missing or refuses.
  */
-export async function makeDeb({ executable, license, notices, version: release, arch, workshop }) {
-  const epoch = await sourceDate()
-  // To Debian, 1.0.0-rc.1 would be later than 1.0.0.
-  const version = release.replace('-', '~')
+export async function makeDeb({ executable, license, notices, version: release, commit, arch, workshop }) {
+  const epoch = await sourceDate(commit)
+  const version = debianVersion(release, commit)
   const tree = join(workshop, 'deb')
   const write = fileWriter(tree)
   await write('usr/bin/connbook', await readFile(executable), 0o755)
@@ -98,10 +97,27 @@ export async function makeDeb({ executable, license, notices, version: release, 
   return made
 }
 
-/** In seconds. */
-async function sourceDate() {
+/**
+ * Later for a later day. A build that knows no commit counts as older than any that does, so each such one upgrades it.
+ *
+ * @type {(release: string, commit: Parts['commit']) => string}
+ */
+function debianVersion(release, commit) {
+  // To Debian, 1.0.0-rc.1 would be later than 1.0.0.
+  const version = release.replace('-', '~')
+  if (commit === undefined) return version
+  return `${version}+${commit.day.replaceAll('-', '')}.g${commit.hash.slice(0, 8)}`
+}
+
+/**
+ * In seconds; the day of the release if no commit is known.
+ *
+ * @param {Parts['commit']} commit
+ */
+async function sourceDate(commit) {
   const given = process.env.SOURCE_DATE_EPOCH
   if (given === undefined) {
+    if (commit !== undefined) return commit.seconds
     const { RELEASED } = await import('../src/version.ts')
     return Date.parse(RELEASED) / 1000
   }

@@ -13,12 +13,14 @@ const root = join(import.meta.dirname, '..')
  * package-lock.json lists them. The same executable gives the same bytes: there is no time, and the serial number is made
  * of the content.
  *
- * @param {string} file Name of the executable.
- * @param {Uint8Array} executable
- * @param {{ version: string, license: string }} own
+ * One bill has two texts with one serial number: that beside the executable names it, with its checksum, which that inside
+ * cannot know.
+ *
+ * @param {{ version: string, license: string, commit: string | null, program: Uint8Array }} own `program` is the code.
  * @param {string} nodePackage npm's package with the Node inside.
+ * @returns {Promise<(file?: string, executable?: Uint8Array) => string>} Writes either text.
  */
-export async function makeSbom(file, executable, { version, license }, nodePackage) {
+export async function makeSbom({ version, license, commit, program }, nodePackage) {
   const { packages } = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8'))
   const locked = packages[`node_modules/${nodePackage}`]
   const bundled = await bundledPackages()
@@ -42,19 +44,20 @@ export async function makeSbom(file, executable, { version, license }, nodePacka
       : { version: text, purl: `pkg:${isNpm ? 'npm' : 'generic'}/${name}@${encodeURIComponent(text)}` }),
     licenses: [{ license: { id: spdx } }],
   }))
-  const digest = createHash('sha256').update(executable).digest('hex')
+  const properties = [
+    { name: 'connbook:commit', value: commit ?? 'unknown' },
+    { name: 'connbook:program-sha256', value: sha256Of(program) },
+  ]
   const component = {
     'bom-ref': `connbook@${version}`,
     type: 'application',
     name: 'connbook',
     version,
-    hashes: [{ alg: 'SHA-256', content: digest }],
     licenses: [{ license: { name: license } }],
     purl: `pkg:generic/connbook@${version}`,
-    properties: [{ name: 'connbook:file', value: file }],
+    properties,
   }
-  const content = {
-    metadata: { lifecycles: [{ phase: 'build' }], component },
+  const rest = {
     components: [...bundled, node, ...parts],
     dependencies: [
       { ref: component['bom-ref'], dependsOn: [...bundled.map(refOf), refOf(node)] },
@@ -66,10 +69,26 @@ export async function makeSbom(file, executable, { version, license }, nodePacka
     $schema: 'http://cyclonedx.org/schema/bom-1.5.schema.json',
     bomFormat: 'CycloneDX',
     specVersion: '1.5',
-    serialNumber: `urn:uuid:${uuidOf(JSON.stringify(content))}`,
+    serialNumber: `urn:uuid:${uuidOf(JSON.stringify({ component, ...rest }))}`,
     version: 1,
   }
-  return `${JSON.stringify({ ...head, ...content }, null, 2)}\n`
+  return (file, executable) => {
+    const named =
+      file === undefined || executable === undefined
+        ? component
+        : {
+            ...component,
+            hashes: [{ alg: 'SHA-256', content: sha256Of(executable) }],
+            properties: [{ name: 'connbook:file', value: file }, ...properties],
+          }
+    const metadata = { lifecycles: [{ phase: 'build' }], component: named }
+    return `${JSON.stringify({ ...head, metadata, ...rest }, null, 2)}\n`
+  }
+}
+
+/** @type {(bytes: Uint8Array) => string} */
+function sha256Of(bytes) {
+  return createHash('sha256').update(bytes).digest('hex')
 }
 
 /** @type {(component: { 'bom-ref': string }) => string} */

@@ -14,7 +14,7 @@ interface EventDescription {
 export const logEvents = {
   listening: {
     level: 'info',
-    fields: ['url', 'socket', 'data', 'records', 'version', 'pid'],
+    fields: ['url', 'socket', 'data', 'records', 'version', 'commit', 'day', 'pid'],
     meaning: 'the server is ready and accepts requests',
   },
   reading: {

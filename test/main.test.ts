@@ -47,7 +47,6 @@ describe('connbook', () => {
       'Unknown command "start"; the manual has a chapter: connbook help start',
     ],
     'a misspelt command': [['resotre', 'x'], {}, 'Unknown command "resotre"; did you mean restore?'],
-    'a command that is a flag': [['version'], {}, 'Unknown command "version"; did you mean --version?'],
     'an unknown word after help': [['help', 'xx'], {}, 'There is no help on "xx"; see connbook help'],
     'an unknown command with --help': [
       ['user', 'ad', '--help'],

@@ -179,7 +179,7 @@ const triedWords: ReadonlyMap<string, string> = new Map([
 export function unknownCommand(commands: readonly Command[], word: string): UsageError {
   const meant = triedWords.get(word)
   if (meant !== undefined) return new UsageError(`Unknown command "${word}"; did you mean ${meant}?`)
-  const known = [...commands.map(({ name }) => firstWordOf(name)), '--version']
+  const known = commands.map(({ name }) => firstWordOf(name))
   const advice =
     findChapter(word) === undefined
       ? adviceFor(word, known, 'see connbook help')

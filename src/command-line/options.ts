@@ -140,6 +140,10 @@ const commandOptionSpecs = {
     flag: '--socket',
     help: 'print the unit of a socket: systemd listens, and starts the server at the first connection',
   },
+  sbom: {
+    flag: '--sbom',
+    help: 'print the bill of materials: every part inside, as CycloneDX',
+  },
   write: {
     flag: '--write',
     placeholder: 'FOLDER',

@@ -28,6 +28,7 @@ import { watchCommand } from './remote/watch.ts'
 import { restoreCommand } from './restore.ts'
 import { serveCommand } from './serve.ts'
 import { systemdCommand } from './systemd.ts'
+import { versionCommand } from './version.ts'
 
 /** Every command, in the order of the help. */
 export const commands: readonly Command[] = [
@@ -60,6 +61,7 @@ export const commands: readonly Command[] = [
   openApiCommand,
   completionCommand,
   manCommandOf(() => commands),
+  versionCommand,
   defineCommand({
     name: 'help',
     operands: '[TOPIC]',

@@ -9,7 +9,7 @@ import { realFileSystem } from '../files/file-system.ts'
 import { describeSystemError, throwExplained } from '../files/refusal.ts'
 import { journalPriorities } from '../systemd-journal.ts'
 import { escapeHidden } from '../text.ts'
-import { version } from '../version.ts'
+import { versionLine } from '../version.ts'
 import { commands } from './commands.ts'
 import { completeCommand } from './complete.ts'
 import { exitCodeOfCluster } from './used-cluster.ts'
@@ -38,7 +38,7 @@ async function dispatch(words: readonly string[], context: CommandContext): Prom
   if (asksForHelp(words)) await inform(print, helpFor(commands, words, style))
   else if (first === '--version') {
     if (rest.length > 0) throw new UsageError('Write it as: connbook --version')
-    await inform(print, `connbook ${version}\n`)
+    await inform(print, versionLine())
   } else if (first === undefined || first.startsWith('-')) {
     checkOrder(commands, words)
     await runCommand(getFamily(commands, 'serve'), words, context)

@@ -17,7 +17,7 @@ import {
 } from '../service/start-checks.ts'
 import { readTlsFiles, reloadTls, tlsPathsOf } from '../service/tls-files.ts'
 import { inTurn } from '../system-account.ts'
-import { version } from '../version.ts'
+import { buildLabels, version } from '../version.ts'
 
 const PREFIX = 'CONNBOOK_'
 
@@ -63,7 +63,8 @@ async function serve(options: Options, { environment, screen }: CommandContext):
     void signals.stop.then((signal) => starting.abort(new StoppedError(signal)))
     const service = await startService({ options, environment, log, tls, signal: starting.signal })
     const { url, socket, folder, records } = service
-    log.info('listening', { url, socket, data: folder.path, records, version, pid: process.pid })
+    const which = { version, ...buildLabels, pid: process.pid }
+    log.info('listening', { url, socket, data: folder.path, records, ...which })
     if (tls !== undefined) warnOfDates(tls.certificate, log)
     else if (service.address !== undefined) warnOfPlainHttp(service.address, log)
     warnOfShortMemory(memoryBytes(), service.recordBytes, log)

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
-import { version } from '../version.ts'
+import { buildLabels, version } from '../version.ts'
 import { counter, type Family, gauge } from './family.ts'
 
 /** Between samples of the event loop; each wakes an idle process. */
@@ -16,10 +16,10 @@ export function processMetrics(): Family[] {
   return [
     {
       name: 'connbook_build_info',
-      help: 'Version of connbook and of the Node inside; always 1.',
+      help: 'Version of connbook, commit and day that it was built from, version of Node; always 1.',
       type: 'gauge',
-      labels: ['version', 'node'],
-      samples: () => [{ labels: { version, node: process.version }, value: 1 }],
+      labels: ['version', 'commit', 'day', 'node'],
+      samples: () => [{ labels: { version, ...buildLabels, node: process.version }, value: 1 }],
     },
     counter('process_cpu_seconds_total', 'CPU time of all threads, in user and kernel mode.', () => {
       const { user, system } = process.cpuUsage()

@@ -1,10 +1,12 @@
 import '../support/node-version.ts'
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { cp, mkdir, open, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { promisify } from 'node:util'
+import { SOURCES } from '../../.build/commit.mjs'
 import { missing } from '../support/debian.ts'
 import { executable, startExecutable } from '../support/executable.ts'
 import { createClient } from '../support/http-client.ts'
@@ -26,8 +28,9 @@ async function buildElsewhere(t: Lifetime, targets: readonly string[]): Promise<
   const compilerOptions = { alwaysStrict: false, target: 'es5', useDefineForClassFields: false }
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions }))
   await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'commonjs', sideEffects: false }))
-  for (const name of ['src', 'build.mjs', '.build', 'package.json', 'package-lock.json', 'tsconfig.json'])
-    await cp(join(root, name), join(copy, name), { recursive: true })
+  // With .git, the copy names the same commit.
+  const names = [...SOURCES, ...(existsSync(join(root, '.git')) ? ['.git'] : [])]
+  for (const name of names) await cp(join(root, name), join(copy, name), { recursive: true })
   await symlink(join(root, 'node_modules'), join(copy, 'node_modules'))
   const args = targets.flatMap((target) => ['--target', target])
   await run(process.execPath, [join(copy, 'build.mjs'), ...args], { cwd: '/' })

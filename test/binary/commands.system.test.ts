@@ -58,6 +58,7 @@ const others: Record<string, readonly [words: string, stdout: RegExp]> = {
   openapi: ['openapi', /^\{"openapi":"3\.1\.1",.*\}\n$/],
   completion: ['completion bash', /^# bash completion of connbook/],
   man: ['man backup', /^\.TH "CONNBOOK\\-BACKUP" 1 /],
+  version: ['version', /^connbook \d/],
   help: ['help user list', /^connbook user list \[FLAGS\]\n/],
 }
 

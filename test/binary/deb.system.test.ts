@@ -5,6 +5,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { describe, it } from 'node:test'
 import { promisify } from 'node:util'
+import type { Commit } from '../../.build/commit.mjs'
 import { nodeParts } from '../../.build/node-parts.mjs'
 import { missing } from '../support/debian.ts'
 import { executable } from '../support/executable.ts'
@@ -13,6 +14,12 @@ import { type Lifetime, temporaryFolder } from '../support/temporary-folder.ts'
 import { ownArch, pack, smallProgram } from './deb.ts'
 
 const run = promisify(execFile)
+
+const commit: Commit = {
+  hash: '089af0ed91d0f4a1ab6cc1b4b8f5c2f1f3f2e1d0',
+  day: '2026-11-28',
+  seconds: Date.UTC(2026, 10, 28, 23, 59) / 1000,
+}
 
 /** Sets a variable for what a test does, or unsets it. */
 async function withVariable<T>(name: string, value: string | undefined, work: () => Promise<T>): Promise<T> {
@@ -56,14 +63,18 @@ describe('the package for Debian', { skip: missing('dpkg-deb') }, () => {
     assert.deepEqual(await readFile(first), await readFile(second))
   })
 
-  it('has the day of the release, or the time of SOURCE_DATE_EPOCH', async (t) => {
+  it('has the time of the commit, else of the day of the release, or that of SOURCE_DATE_EPOCH', async (t) => {
     const program = await smallProgram(t)
     const timesIn = async (made: string) => {
       const { stdout } = await run('dpkg-deb', ['--contents', made], { env: { ...process.env, TZ: 'UTC' } })
       return new Set(stdout.match(/\d{4}-\d\d-\d\d \d\d:\d\d/g))
     }
-    const own = await withVariable('SOURCE_DATE_EPOCH', undefined, () => pack(t, program, '1.2.3'))
-    const [time = '', ...others] = await timesIn(own)
+    const packed = (commit?: Commit) =>
+      withVariable('SOURCE_DATE_EPOCH', undefined, () =>
+        pack(t, program, '1.2.3', commit === undefined ? {} : { commit }),
+      )
+    assert.deepEqual([...(await timesIn(await packed(commit)))], ['2026-11-28 23:59'])
+    const [time = '', ...others] = await timesIn(await packed())
     assert.match(time, / 00:00$/)
     assert.deepEqual(others, [])
     // One that is to come is kept, too.
@@ -112,11 +123,26 @@ describe('the package for Debian', { skip: missing('dpkg-deb') }, () => {
 
   it('is of the machine it is made for, and older than its release before that is out', async (t) => {
     const program = await smallProgram(t)
-    const fields = await fieldsOf(await pack(t, program, '1.2.3', 'arm64'))
+    const fields = await fieldsOf(await pack(t, program, '1.2.3', { arch: 'arm64' }))
     assert.equal(fields.get('Architecture'), 'arm64')
     assert.equal(fields.get('Version'), '1.2.3')
     const candidate = (await fieldsOf(await pack(t, program, '1.2.3-rc.1'))).get('Version') ?? ''
     await run('dpkg', ['--compare-versions', candidate, 'lt', '1.2.3'])
+  })
+
+  it('names its commit, and is newer than one of an earlier day', async (t) => {
+    const program = await smallProgram(t)
+    const made = await pack(t, program, '1.2.3', { commit })
+    assert.equal(basename(made), `connbook_1.2.3+20261128.g089af0ed_${ownArch}.deb`)
+    const own = (await fieldsOf(made)).get('Version') ?? ''
+    assert.equal(own, '1.2.3+20261128.g089af0ed')
+    for (const [other, order] of [
+      ['1.2.3', 'gt'],
+      ['1.2.3+20261127.gffffffff', 'gt'],
+      ['1.2.3+20261201.g00000000', 'lt'],
+      ['1.2.4~rc.1', 'lt'],
+    ] as const)
+      await run('dpkg', ['--compare-versions', own, order, other])
   })
 
   it('depends on the libraries in the versions that the executable needs', async (t) => {

@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Commit } from '../../.build/commit.mjs'
 import { makeDeb } from '../../.build/deb.mjs'
 import { executable } from '../support/executable.ts'
 import { type Lifetime, temporaryFolder } from '../support/temporary-folder.ts'
@@ -16,11 +17,11 @@ export async function pack(
   t: Lifetime,
   program: string,
   version: string,
-  arch: 'amd64' | 'arm64' = ownArch,
+  { arch = ownArch, commit }: { arch?: 'amd64' | 'arm64'; commit?: Commit } = {},
 ): Promise<string> {
   const workshop = await temporaryFolder(t)
   const notices = await readFile(`${executable}.licenses.txt`, 'utf8')
-  return makeDeb({ executable: program, license: 'UNLICENSED', notices, version, arch, workshop })
+  return makeDeb({ executable: program, license: 'UNLICENSED', notices, version, commit, arch, workshop })
 }
 
 /** A small program in the place of the executable, which takes long to pack. */

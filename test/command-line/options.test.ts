@@ -42,6 +42,7 @@ const rows: {
     | 'format'
     | 'output'
     | 'write'
+    | 'sbom'
     | 'user'
     | 'skip'
     | 'follow'

@@ -13,7 +13,7 @@ import {
   InvalidInputError,
   UsageError,
 } from '../../src/errors.ts'
-import { version } from '../../src/version.ts'
+import { versionLine } from '../../src/version.ts'
 import { systemError } from '../support/failing-files.ts'
 import { plainStyle } from '../support/plain-style.ts'
 
@@ -45,7 +45,7 @@ function fail(error: unknown) {
 
 describe('the program', () => {
   it('prints its version, and refuses any argument after --version', async () => {
-    assert.deepEqual(await run(['--version']), { code: 0, stdout: `connbook ${version}\n`, stderr: '' })
+    assert.deepEqual(await run(['--version']), { code: 0, stdout: versionLine(), stderr: '' })
     const refused = await run(['--version', 'now'])
     assert.deepEqual([refused.code, refused.stderr], [2, 'connbook: Write it as: connbook --version\n'])
   })

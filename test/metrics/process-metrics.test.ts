@@ -19,9 +19,9 @@ describe('the metrics of the process', () => {
   const read = () => new Samples(formatMetrics(processMetrics()))
   const valueFor = (name: string) => read().get(name) ?? assert.fail(name)
 
-  it('name the versions of connbook and Node', () => {
+  it('name the versions of connbook and Node, and no commit in a run from source', () => {
     assert.deepEqual(read().of('connbook_build_info'), {
-      [`{version="${version}",node="${process.version}"}`]: 1,
+      [`{version="${version}",commit="unknown",day="unknown",node="${process.version}"}`]: 1,
     })
   })
 

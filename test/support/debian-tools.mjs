@@ -25,6 +25,7 @@ export const tools = /** @type {const} */ ({
   faketime: { package: 'faketime', version: '0.9.10' },
   fish: { package: 'fish', version: '3.6' },
   // Version 2.6 is the oldest that the manual's configuration was tried with.
+  git: { package: 'git', version: '2.39' },
   haproxy: { package: 'haproxy', version: '2.6', least: { version: '2.6', ask: '-v' } },
   ip: { package: 'iproute2', version: '6.1' },
   jq: { package: 'jq', version: '1.6' },
