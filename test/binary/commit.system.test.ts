@@ -84,6 +84,7 @@ describe('the commit that is built', { skip: missing('git') }, () => {
 
   it('is that of the checkout for a hook of another repository, too', async (t) => {
     const [one, other] = [await makeCheckout(t), await makeCheckout(t)]
+    await git(other.folder, 'commit', '--quiet', '--allow-empty', '--message', 'Another')
     await cp(join(other.folder, '.git'), join(one.folder, 'other'), { recursive: true })
     process.env.GIT_DIR = join(one.folder, 'other')
     t.after(() => {
