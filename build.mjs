@@ -2,7 +2,18 @@
 // "Build for other machines".
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { access, copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import {
+  access,
+  chmod,
+  copyFile,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  writeFile,
+} from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 import { writeCodeCache } from './.build/code-cache.mjs'
@@ -16,6 +27,8 @@ import { stripSymbols } from './.build/strip-symbols.mjs'
 const BUNDLE = 'connbook.cjs'
 const CODE_CACHE = `${BUNDLE}.cache`
 const START = 'start.cjs'
+/** How connbook.cjs begins. */
+const ANY_NODE = 'any-node.cjs'
 const RUN_TIMEOUT_MS = 30_000
 const FETCH_TIMEOUT_MS = 300_000
 
@@ -113,7 +126,13 @@ async function build(name, title, isDebWanted) {
     }
     await inject(workshop, executable, base, machine, assets)
     await checkInside(executable, [join(workshop, START), ...Object.values(assets)])
-    if (name === HOST) await checkVersion(executable, version, commit)
+    if (name === HOST) await checkVersion([executable], version, commit)
+    const isForAnyNode = title === 'connbook'
+    if (isForAnyNode) {
+      const path = join(workshop, ANY_NODE)
+      await writeForAnyNode(path, assets, (await makeSbom(own))())
+      await checkVersion([process.execPath, path], version, commit)
+    }
     const bytes = await readFile(executable)
     const digest = createHash('sha256').update(bytes).digest('hex')
     await writeFile(join(workshop, `${file}.sha256`), `${digest}  ${file}\n`)
@@ -129,11 +148,40 @@ async function build(name, title, isDebWanted) {
     }
     for (const made of [file, `${file}.sha256`, `${file}.licenses.txt`, `${title}.cdx.json`])
       await rename(join(workshop, made), join(dist, made))
+    if (isForAnyNode) await rename(join(workshop, ANY_NODE), join(dist, BUNDLE))
     const which = typeof found === 'string' ? `unknown: ${found}` : found.hash
     console.log(`Built ${join('dist', file)}, connbook ${version} (commit ${which}), for ${name}`)
   } finally {
     await rm(workshop, { recursive: true, force: true })
   }
+}
+
+/**
+ * Makes connbook.cjs of the parts of the executable, for a Node that the host has already.
+ *
+ * @param {string} path
+ * @param {Record<string, string>} assets Paths by name.
+ * @param {string} sbom Without a Node.
+ */
+async function writeForAnyNode(path, assets, sbom) {
+  const { buildAssets } = await import('./src/version.ts')
+  /** @type {Record<string, string>} */
+  const texts = { [buildAssets.sbom]: sbom }
+  /** @type {Record<string, string>} */
+  const packed = {}
+  for (const [name, asset] of Object.entries(assets)) {
+    const bytes = await readFile(asset)
+    if (name.startsWith('console/')) packed[name] = bytes.toString('base64')
+    else if (name !== CODE_CACHE) texts[name] ??= bytes.toString()
+  }
+  const beginning = await readFile(join(root, '.build', ANY_NODE), 'utf8')
+  const inside = [texts, packed].map((part) => JSON.stringify(part)).join(', ')
+  await writeFile(
+    path,
+    beginning.replace('start({}, {})', () => `start(${inside})`),
+  )
+  // writeFile itself heeds the umask.
+  await chmod(path, 0o755)
 }
 
 /** @type {(name: string, machine: Machine) => 'amd64' | 'arm64'} */
@@ -243,7 +291,7 @@ async function bundleInto(bundlePath) {
       bundle: true,
       format: 'cjs',
       platform: 'node',
-      target: 'node26',
+      target: 'node24.8',
       // Only a run from source knows the folder of a module.
       define: { 'import.meta.dirname': 'undefined' },
     })
@@ -311,6 +359,8 @@ async function writeConsole(workshop) {
  * @param {Record<string, string>} assets
  */
 async function inject(workshop, executable, nodePath, { platform, arch }, assets) {
+  // Imported late: an older Node, which is refused with a reason, cannot read TypeScript.
+  const { nodeOptions } = await import('./src/built.ts')
   const seaConfig = {
     main: `../${START}`,
     disableExperimentalSEAWarning: true,
@@ -318,17 +368,7 @@ async function inject(workshop, executable, nodePath, { platform, arch }, assets
     // No two builds with Node's own code cache would be the same. See .build/code-cache.mjs.
     useCodeCache: false,
     assets,
-    execArgv: [
-      // In MiB. More is no faster, and stays in use: 12 MiB with 1,000 event streams, 80 after a start with 1,000,000
-      // records.
-      '--max-semi-space-size=8',
-      // HEAP_SHARE of limits.ts. Otherwise it would be 238 MiB and more on any host, and garbage could end a small one.
-      '--max-old-space-size-percentage=50',
-      // Node would open a debugger on this signal.
-      '--disable-sigusr1',
-      // Otherwise the file that OPENSSL_CONF names could make the executable load other code.
-      ...(platform === 'win' ? [] : ['--openssl-config=/dev/null']),
-    ],
+    execArgv: nodeOptions.filter((option) => platform !== 'win' || !option.startsWith('--openssl-config=')),
     // Otherwise NODE_OPTIONS could make the executable load other code.
     execArgvExtension: 'none',
   }
@@ -352,9 +392,9 @@ async function removeDebs(arch) {
 }
 
 // A failed injection can leave a plain Node, which runs and exits with 0.
-/** @type {(executable: string, version: string, commit: Commit | undefined) => Promise<void>} */
-async function checkVersion(executable, version, commit) {
-  const run = promisify(execFile)(executable, ['--version'], { timeout: RUN_TIMEOUT_MS })
+/** @type {(program: readonly string[], version: string, commit: Commit | undefined) => Promise<void>} */
+async function checkVersion([command = '', ...words], version, commit) {
+  const run = promisify(execFile)(command, [...words, '--version'], { timeout: RUN_TIMEOUT_MS })
   const { stdout } = await run.catch((cause) => {
     const reason = cause.killed ? `no answer to --version in ${RUN_TIMEOUT_MS} ms` : cause.message.trimEnd()
     throw new Error(`Cannot run what was built: ${reason}; mend src/main.ts, then build again`)

@@ -21,7 +21,9 @@ export async function writeCodeCache(program, codeCache) {
 
 if (import.meta.main) {
   const [program = '', codeCache = ''] = process.argv.slice(2)
-  const made = compileFunction(await readFile(program, 'utf8'), ['require'], { produceCachedData: true })
+  const made = compileFunction(await readFile(program, 'utf8'), ['require', 'builtParts'], {
+    produceCachedData: true,
+  })
   if (made.cachedData === undefined) throw new Error(`V8 makes no code cache of ${program}`)
   await writeFile(codeCache, made.cachedData)
 }

@@ -145,7 +145,7 @@ async function unitText() {
   const { serverFlags } = await import('../src/command-line/options.ts')
   const { serviceUnit } = await import('../src/commands/systemd-units.ts')
   return serviceUnit({
-    executable: '/usr/bin/connbook',
+    startWords: ['/usr/bin/connbook'],
     commandLine: parseCommandLine([], {}, serverFlags),
     environmentFile: '/etc/default/connbook',
     documentation: ['man:connbook(1)', 'man:connbook-systemd(7)'],

@@ -17,33 +17,13 @@ const root = join(import.meta.dirname, '..')
  * cannot know.
  *
  * @param {{ version: string, license: string, commit: string | null, program: Uint8Array }} own `program` is the code.
- * @param {string} nodePackage npm's package with the Node inside.
+ * @param {string} [nodePackage] npm's package with the Node inside, if there is one.
  * @returns {Promise<(file?: string, executable?: Uint8Array) => string>} Writes either text.
  */
 export async function makeSbom({ version, license, commit, program }, nodePackage) {
-  const { packages } = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8'))
-  const locked = packages[`node_modules/${nodePackage}`]
   const bundled = await bundledPackages()
-  const node = {
-    'bom-ref': `node@${locked.version}`,
-    type: 'platform',
-    name: 'node',
-    version: locked.version,
-    description: 'Node.js, into which the program is put',
-    licenses: [{ license: { id: 'MIT' } }],
-    cpe: `cpe:2.3:a:nodejs:node.js:${locked.version}:*:*:*:*:*:*:*`,
-    purl: `pkg:npm/${nodePackage}@${locked.version}`,
-    hashes: [{ alg: 'SHA-512', content: hexOf(locked.integrity) }],
-  }
-  const parts = versionedParts(process.versions).map(({ name, license: spdx, version: text, isNpm }) => ({
-    'bom-ref': text === undefined ? name : `${name}@${text}`,
-    type: 'library',
-    name,
-    ...(text === undefined
-      ? {}
-      : { version: text, purl: `pkg:${isNpm ? 'npm' : 'generic'}/${name}@${encodeURIComponent(text)}` }),
-    licenses: [{ license: { id: spdx } }],
-  }))
+  const node = nodePackage === undefined ? [] : [await lockedNode(nodePackage)]
+  const parts = nodePackage === undefined ? [] : partsOfNode()
   const properties = [
     { name: 'connbook:commit', value: commit ?? 'unknown' },
     { name: 'connbook:program-sha256', value: sha256Of(program) },
@@ -58,10 +38,10 @@ export async function makeSbom({ version, license, commit, program }, nodePackag
     properties,
   }
   const rest = {
-    components: [...bundled, node, ...parts],
+    components: [...bundled, ...node, ...parts],
     dependencies: [
-      { ref: component['bom-ref'], dependsOn: [...bundled.map(refOf), refOf(node)] },
-      { ref: refOf(node), dependsOn: parts.map(refOf) },
+      { ref: component['bom-ref'], dependsOn: [...bundled, ...node].map(refOf) },
+      ...node.map((one) => ({ ref: refOf(one), dependsOn: parts.map(refOf) })),
       ...parts.map((part) => ({ ref: refOf(part), dependsOn: [] })),
     ],
   }
@@ -84,6 +64,35 @@ export async function makeSbom({ version, license, commit, program }, nodePackag
     const metadata = { lifecycles: [{ phase: 'build' }], component: named }
     return `${JSON.stringify({ ...head, metadata, ...rest }, null, 2)}\n`
   }
+}
+
+/** @param {string} nodePackage */
+async function lockedNode(nodePackage) {
+  const { packages } = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8'))
+  const locked = packages[`node_modules/${nodePackage}`]
+  return {
+    'bom-ref': `node@${locked.version}`,
+    type: 'platform',
+    name: 'node',
+    version: locked.version,
+    description: 'Node.js, into which the program is put',
+    licenses: [{ license: { id: 'MIT' } }],
+    cpe: `cpe:2.3:a:nodejs:node.js:${locked.version}:*:*:*:*:*:*:*`,
+    purl: `pkg:npm/${nodePackage}@${locked.version}`,
+    hashes: [{ alg: 'SHA-512', content: hexOf(locked.integrity) }],
+  }
+}
+
+function partsOfNode() {
+  return versionedParts(process.versions).map(({ name, license: spdx, version: text, isNpm }) => ({
+    'bom-ref': text === undefined ? name : `${name}@${text}`,
+    type: 'library',
+    name,
+    ...(text === undefined
+      ? {}
+      : { version: text, purl: `pkg:${isNpm ? 'npm' : 'generic'}/${name}@${encodeURIComponent(text)}` }),
+    licenses: [{ license: { id: spdx } }],
+  }))
 }
 
 /** @type {(bytes: Uint8Array) => string} */

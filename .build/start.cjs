@@ -7,4 +7,12 @@ const filename = 'connbook.cjs'
 const codeCache = `${filename}.cache`
 // V8 compiles the program itself if it cannot use the cache.
 const cachedData = getAssetKeys().includes(codeCache) ? new Uint8Array(getRawAsset(codeCache)) : undefined
-compileFunction(getAsset(filename, 'utf8'), ['require'], { filename, cachedData })(require)
+const program = compileFunction(getAsset(filename, 'utf8'), ['require', 'builtParts'], {
+  filename,
+  cachedData,
+})
+program(require, {
+  text: (/** @type {string} */ name) => getAsset(name, 'utf8'),
+  // Without a copy.
+  bytes: (/** @type {string} */ name) => new Uint8Array(getRawAsset(name)),
+})

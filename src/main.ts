@@ -1,7 +1,10 @@
 import { fstatSync, writeSync } from 'node:fs'
-import { isSea } from 'node:sea'
+import { parts } from './built.ts'
+import { firstWordOf } from './command-line/command.ts'
 import { OpenedBooks } from './command-line/opened-books.ts'
 import { terminalStyleOf } from './command-line/terminal-style.ts'
+import { typedAs, typedProgram } from './command-line/typed.ts'
+import { commands } from './commands/commands.ts'
 import { runProgram } from './commands/program.ts'
 import { isSystemdJournal } from './systemd-journal.ts'
 import { writtenTo } from './text.ts'
@@ -30,24 +33,28 @@ function isFile(fd: number): boolean {
 }
 
 /**
- * Keeps Node's own variables, such as NODE_EXTRA_CA_CERTS, from having an effect on the executable. Node reads many of
- * them before the program begins, so this replaces the process by one without them; pid and standard streams stay.
+ * Keeps Node's own variables, such as NODE_EXTRA_CA_CERTS, from having an effect on the program. Node reads many of them
+ * before the program begins, so this replaces the process by one without them; pid and standard streams stay.
  *
  * Node would close other descriptors. So a process that was given one only drops the variables.
  *
  * @param words The words of the command line.
  */
 function dropNodeVariables(words: readonly string[], environment: NodeJS.ProcessEnv): void {
-  if (!isSea()) return
-  const names = Object.keys(environment).filter((name) => /^NODE_/i.test(name) && name !== HARMLESS)
+  if (parts === undefined) return
+  const { file } = parts
+  const names = Object.keys(environment).filter(
+    (name) => (/^NODE_/i.test(name) && name !== HARMLESS) || (file !== undefined && name === 'OPENSSL_CONF'),
+  )
   if (names.length === 0) return
   for (const name of names) delete environment[name]
   const isGivenDescriptor =
     environment.LISTEN_PID === String(process.pid) ||
     [...words, ...ownValues(environment)].some(namesDescriptor)
   // Windows has no such call.
-  if (process.execve === undefined || isGivenDescriptor) return
-  process.execve(process.execPath, [process.argv0, ...words], environment)
+  if (process.execve === undefined || process.platform === 'win32' || isGivenDescriptor) return
+  const own = file === undefined ? [] : [...process.execArgv, file]
+  process.execve(process.execPath, [process.argv0, ...own, ...words], environment)
 }
 
 function namesDescriptor(text: string): boolean {
@@ -71,6 +78,8 @@ stdout.on('error', () => {})
 stderr.on('error', () => {})
 const style = terminalStyleOf(stdout, process.env)
 const opened = new OpenedBooks()
+const families = new Set(commands.map(({ name }) => firstWordOf(name)))
+const typed = typedAs(typedProgram(parts?.file, process.env), families)
 void runProgram(words, {
   environment: process.env,
   // Opened only by commands that read it.
@@ -83,8 +92,9 @@ void runProgram(words, {
   screen: {
     isTTY: stderr.isTTY,
     isJournal: isSystemdJournal(process.env),
-    write: (text) => stderr.write(writtenTo(stderr, text)),
+    write: (text) => stderr.write(writtenTo(stderr, typed(text))),
     draw: (text) => stderr.write(text),
   },
+  typed,
   opened,
 }).then((code) => process.exit(code))

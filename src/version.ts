@@ -1,5 +1,5 @@
-import { getAsset, isSea } from 'node:sea'
 import manifest from '../package.json' with { type: 'json' }
+import { parts } from './built.ts'
 
 export const version: string = manifest.version
 
@@ -10,9 +10,8 @@ export const RELEASED = '2026-11-23'
 export const buildAssets = { commit: 'commit.json', sbom: 'sbom.json' }
 
 /** The commit that this was built from, and its day in UTC; null if it is not known, as in a run from source. */
-export const built: { readonly commit: string | null; readonly day: string | null } = isSea()
-  ? JSON.parse(getAsset(buildAssets.commit, 'utf8'))
-  : { commit: null, day: null }
+export const built: { readonly commit: string | null; readonly day: string | null } =
+  parts === undefined ? { commit: null, day: null } : JSON.parse(parts.text(buildAssets.commit))
 
 /** The same for logs and metrics, where each field has a text. */
 export const buildLabels = { commit: built.commit ?? 'unknown', day: built.day ?? 'unknown' }

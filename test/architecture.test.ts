@@ -23,6 +23,7 @@ const floors = [
   [
     'src/error-types.ts',
     'src/errors.ts',
+    'src/built.ts',
     'src/limits.ts',
     'src/log.ts',
     'src/log-events.ts',

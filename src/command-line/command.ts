@@ -19,6 +19,8 @@ export interface CommandContext {
   readonly style: TerminalStyle
   /** Standard error. */
   readonly screen: Screen
+  /** Makes a text for people name the commands that work here; without it, they are those of `connbook`. */
+  readonly typed?: (text: string) => string
   /** Let go of before anything is printed, and at the end of the command. */
   readonly opened: OpenedBooks
 }

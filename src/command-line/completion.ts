@@ -1,4 +1,6 @@
+import { basename } from 'node:path'
 import { chapters } from '../manual/chapters.ts'
+import { wordForShell } from '../shell.ts'
 import { type Command, firstWordOf, verbOf, verbsOf } from './command.ts'
 import { describeFlags, type FlagDescription } from './options.ts'
 
@@ -103,6 +105,24 @@ complete -c connbook -f -a '(__connbook_complete)'
 `
 /** The script for each shell, which its user installs once. */
 export const completionScripts: Readonly<Record<(typeof shells)[number], string>> = { bash, zsh, fish }
+
+/**
+ * The script for connbook.cjs: it completes also behind the name of the file, and always asks the same program.
+ *
+ * @param file The path of connbook.cjs.
+ * @param program The words that run it, as a shell takes them.
+ */
+export function completionScriptOf(shell: (typeof shells)[number], file: string, program: string): string {
+  const name = wordForShell(basename(file))
+  return completionScripts[shell]
+    .replaceAll(/(?<=\()"?\$program"? complete/g, () => `${program} complete`)
+    .replace(/^ {4}command -q -- \$program; or return\n/m, '')
+    .replace(
+      /^(?:complete -F _connbook|#compdef| {2}compdef _connbook) connbook$/gm,
+      (line) => `${line} ${name}`,
+    )
+    .replace(/^complete -c connbook (.+)$/m, (line, rest) => `${line}\ncomplete -c ${name} ${rest}`)
+}
 
 /** The forms of a value with labels, by the placeholder of its flag: to set one, to remove one, or to filter. */
 export const labelForms = { 'KEY=VALUE': 'set', KEY: 'key', 'KEY[=VALUE]': 'filter' } as const

@@ -73,10 +73,10 @@ export const commands: readonly Command[] = [
       ['connbook help troubles', 'a chapter of the manual'],
     ],
     flags: [],
-    async run({ operands }, { print, style }) {
+    async run({ operands }, { print, style, typed = (text) => text }) {
       const flag = operands.find((word) => word.startsWith('-'))
       if (flag !== undefined) throw new UsageError(`Unknown flag "${flag}"; see connbook help`)
-      await inform(print, helpFor(commands, operands, style))
+      await inform(print, typed(helpFor(commands, operands, style)))
     },
   }),
 ]

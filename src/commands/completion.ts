@@ -1,6 +1,8 @@
+import { parts } from '../built.ts'
 import { defineCommand } from '../command-line/command.ts'
-import { completionScripts, shells } from '../command-line/completion.ts'
+import { completionScriptOf, completionScripts, shells } from '../command-line/completion.ts'
 import { shown } from '../command-line/output.ts'
+import { typedProgram } from '../command-line/typed.ts'
 import { UsageError } from '../errors.ts'
 import { eitherOf } from '../text.ts'
 
@@ -17,10 +19,15 @@ export const completionCommand = defineCommand({
     'SHELL is bash, zsh or fish. Names of records come from the server; if it does not answer within 0.3 s, there are none.',
   ],
   flags: [],
-  async run({ operands: [name] }, { print }) {
+  async run({ operands: [name] }, { print, environment }) {
     const shell = shells.find((known) => known === name)
     if (shell === undefined)
       throw new UsageError(`Cannot complete in "${name}": it must be ${eitherOf(shells)}`)
-    await shown(print(completionScripts[shell]), 'show the script')
+    const file = parts?.file
+    const script =
+      file === undefined
+        ? completionScripts[shell]
+        : completionScriptOf(shell, file, typedProgram(file, environment))
+    await shown(print(script), 'show the script')
   },
 })

@@ -33,9 +33,9 @@ export async function runProgram(words: readonly string[], context: CommandConte
 
 async function dispatch(words: readonly string[], context: CommandContext): Promise<void> {
   checkUtf8(words)
-  const { print, style } = context
+  const { print, style, typed = (text) => text } = context
   const [first, ...rest] = words
-  if (asksForHelp(words)) await inform(print, helpFor(commands, words, style))
+  if (asksForHelp(words)) await inform(print, typed(helpFor(commands, words, style)))
   else if (first === '--version') {
     if (rest.length > 0) throw new UsageError('Write it as: connbook --version')
     await inform(print, versionLine())

@@ -33,8 +33,8 @@ const NODE_VARIABLES = [
 ]
 
 export interface Installation {
-  /** An absolute path. */
-  readonly executable: string
+  /** The absolute path of the executable, or that of Node, its options, and the absolute path of connbook.cjs. */
+  readonly startWords: readonly string[]
   /** The command line of the server; --data defaults to /var/lib/connbook here. */
   readonly commandLine: Pick<CommandLine, 'options' | 'given'>
   /** Path of a file with variables, which may be missing. */
@@ -62,7 +62,7 @@ function hasSecretFile({ tlsKey, etcdKey, etcdPasswordFile, etcdKeyFile }: Comma
 
 /** The text of connbook.service, sandboxed; `systemd-analyze security` rates that. */
 export function serviceUnit(installation: Installation): string {
-  const { executable, commandLine, environmentFile, documentation } = installation
+  const { startWords, commandLine, environmentFile, documentation } = installation
   const { options, given } = commandLine
   const folder = given.has('--data') ? resolve(options.data) : `${STATE_ROOT}/connbook`
   const files = new Map([['--data', folder]])
@@ -76,7 +76,7 @@ export function serviceUnit(installation: Installation): string {
     ...(stateName === undefined ? [folder] : []),
     ...(socket !== undefined && runtimeName === undefined ? [dirname(socket)] : []),
   ]
-  const used = [executable, ...writable, ...files.values()]
+  const used = [...startWords, ...writable, ...files.values()]
   const isPrivileged = socket === undefined && options.port > 0 && options.port < UNPRIVILEGED_PORT_MIN
   // A dynamic account owns no file before the service starts, and gets private temporary folders.
   const usesTemporary = used.some((path) => isBelowAny(TEMPORARY, path))
@@ -94,7 +94,7 @@ export function serviceUnit(installation: Installation): string {
     Service: [
       'Type=exec',
       ...(environmentFile === undefined ? [] : [`EnvironmentFile=-${environmentFile}`]),
-      `ExecStart=${quoteCommandLine([executable, ...words])}`,
+      `ExecStart=${quoteCommandLine([...startWords, ...words])}`,
       'ExecReload=kill -HUP $MAINPID',
       'Restart=on-failure',
       'RestartSec=2',

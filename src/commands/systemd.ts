@@ -1,4 +1,4 @@
-import { isSea } from 'node:sea'
+import { nodeOptions, parts } from '../built.ts'
 import { defineCommand } from '../command-line/command.ts'
 import type { CommandLine } from '../command-line/command-line.ts'
 import { type Options, serverFlags } from '../command-line/options.ts'
@@ -14,12 +14,12 @@ export const systemdCommand = defineCommand({
     ['connbook systemd --socket --port 80', 'connbook.socket'],
   ],
   notes: [
-    'The unit has the path of this executable and the flags that you give. It ignores the variables of your shell. Without --data, the folder is /var/lib/connbook.',
+    'The unit has the path of this program and the flags that you give. It ignores the variables of your shell. Without --data, the folder is /var/lib/connbook.',
   ],
   flags: [...serverFlags, 'socket'],
   ignoresVariables: true,
   async run({ options, given }, { print }) {
-    const controlled = [process.execPath, ...given.values()].find((text) => /\p{Cc}/u.test(text))
+    const controlled = [...startWords(), ...given.values()].find((text) => /\p{Cc}/u.test(text))
     if (controlled !== undefined) {
       throw new UsageError(
         `Cannot write ${JSON.stringify(controlled)} into a unit: it has a control character`,
@@ -29,15 +29,20 @@ export const systemdCommand = defineCommand({
   },
 })
 
+function startWords(): string[] {
+  return parts?.file === undefined ? [process.execPath] : [process.execPath, ...nodeOptions, parts.file]
+}
+
 function unitFor(options: Options, given: CommandLine['given']): string {
-  if (!isSea()) {
+  if (parts === undefined) {
     throw new UsageError('Cannot tell which executable to start: this runs from source; use dist/connbook')
   }
-  if (/["'\\]/.test(process.execPath)) {
+  const [program = ''] = startWords()
+  if (/["'\\]/.test(program)) {
     throw new UsageError(
-      `Cannot have systemd start ${process.execPath}: it takes no program with a quote or a backslash in its path; put it elsewhere`,
+      `Cannot have systemd start ${program}: it takes no program with a quote or a backslash in its path; put it elsewhere`,
     )
   }
   const ofServer = new Map([...given].filter(([flag]) => flag !== '--socket'))
-  return serviceUnit({ executable: process.execPath, commandLine: { options, given: ofServer } })
+  return serviceUnit({ startWords: startWords(), commandLine: { options, given: ofServer } })
 }

@@ -1,4 +1,4 @@
-import { getAsset, isSea } from 'node:sea'
+import { parts } from '../built.ts'
 import { defineCommand } from '../command-line/command.ts'
 import { inform } from '../command-line/output.ts'
 import { UsageError } from '../errors.ts'
@@ -33,6 +33,6 @@ function targetOf(platform: NodeJS.Platform, arch: string): string {
 }
 
 function billOfMaterials(): string {
-  if (isSea()) return getAsset(buildAssets.sbom, 'utf8')
+  if (parts !== undefined) return parts.text(buildAssets.sbom)
   throw new UsageError('Cannot show the bill of materials: this runs from source; use dist/connbook')
 }

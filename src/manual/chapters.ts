@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { getAsset, isSea } from 'node:sea'
+import { parts } from '../built.ts'
 
 /** A chapter of the manual; its text is `NAME.md` beside this file. */
 export interface Chapter {
@@ -32,6 +32,7 @@ export const chapters: readonly Chapter[] = [
   { name: 'backup', summary: 'back up, restore, check, upgrade' },
   { name: 'https', summary: 'certificates and their renewal' },
   { name: 'debian', summary: 'the package: install, configure, upgrade, remove' },
+  { name: 'node', summary: 'connbook.cjs, for Alpine, FreeBSD and others that have Node' },
   { name: 'systemd', summary: 'run it as a service, also with a socket' },
   { name: 'container', summary: 'run it in Docker, Podman or Kubernetes' },
   { name: 'proxy', summary: 'run it behind nginx, HAProxy or Caddy' },
@@ -54,6 +55,5 @@ export function findChapter(name: string): Chapter | undefined {
 /** The text of a chapter, as Markdown. */
 export function readChapter({ name }: Chapter): string {
   const file = `${name}.md`
-  // The build puts the texts into the executable.
-  return isSea() ? getAsset(file, 'utf8') : readFileSync(join(import.meta.dirname, file), 'utf8')
+  return parts?.text(file) ?? readFileSync(join(import.meta.dirname, file), 'utf8')
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { getAsset, getRawAsset, isSea } from 'node:sea'
 import { pathToFileURL } from 'node:url'
+import { type BuiltParts, parts } from '../built.ts'
 
 /** A file of the console, in both forms in which it is sent. */
 export interface ConsoleFile {
@@ -23,14 +23,17 @@ export const consoleAssets = {
   gzip: (name: string) => `console/${name}.gz`,
 }
 
-/** Reads the files from the executable, without a copy; in a run from source, makes them as the build does. */
+/** Reads the files that the build has made; in a run from source, makes them as the build does. */
 export async function readConsole(): Promise<readonly ConsoleFile[]> {
-  if (!isSea()) return makeConsole()
-  const list: Omit<ConsoleFile, 'bytes' | 'gzip'>[] = JSON.parse(getAsset(consoleAssets.list, 'utf8'))
+  return parts === undefined ? makeConsole() : readMade(parts)
+}
+
+function readMade({ text, bytes }: BuiltParts): readonly ConsoleFile[] {
+  const list: Omit<ConsoleFile, 'bytes' | 'gzip'>[] = JSON.parse(text(consoleAssets.list))
   return list.map((file) => ({
     ...file,
-    bytes: new Uint8Array(getRawAsset(consoleAssets.bytes(file.name))),
-    gzip: new Uint8Array(getRawAsset(consoleAssets.gzip(file.name))),
+    bytes: bytes(consoleAssets.bytes(file.name)),
+    gzip: bytes(consoleAssets.gzip(file.name)),
   }))
 }
 

@@ -30,7 +30,7 @@ async function isTaken(source: string, cache: string) {
     const { readFileSync } = require('node:fs')
     const { compileFunction } = require('node:vm')
     const [, source, cache] = process.argv
-    const made = compileFunction(readFileSync(source, 'utf8'), ['require'], { cachedData: readFileSync(cache) })
+    const made = compileFunction(readFileSync(source, 'utf8'), ['require', 'builtParts'], { cachedData: readFileSync(cache) })
     console.log(!made.cachedDataRejected)`
   const { NODE_OPTIONS: _, ...env } = process.env
   return (await run(process.execPath, ['-e', script, source, cache], { env })).stdout === 'true\n'

@@ -98,7 +98,7 @@ describe('the unit of the service', () => {
     assert.deepEqual(settings(service('--data', '/home/ops/data')), ['read-only', 'yes'])
     assert.deepEqual(settings(service('--data', '/tmp/data')), ['yes'])
     assert.deepEqual(settings(service('--data', '/homes/data')), ['yes', 'yes'])
-    const atHome = serviceUnit({ executable: '/root/connbook', commandLine: parse() })
+    const atHome = serviceUnit({ startWords: ['/root/connbook'], commandLine: parse() })
     assert.deepEqual(settings(atHome), ['read-only', 'yes'])
   })
 

@@ -5,7 +5,7 @@ import { serviceUnit } from '../../src/commands/systemd-units.ts'
 
 export const parse = (...args: string[]) => parseCommandLine(args, {}, [...serverFlags, 'socket'])
 export const service = (...args: string[]) =>
-  serviceUnit({ executable: '/usr/local/bin/connbook', commandLine: parse(...args) })
+  serviceUnit({ startWords: ['/usr/local/bin/connbook'], commandLine: parse(...args) })
 
 /** The values of the settings with this name, in order. */
 export function valuesOf(unit: string, setting: string): string[] {

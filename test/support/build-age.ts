@@ -4,8 +4,11 @@ import { join } from 'node:path'
 /** What the executable is made from, besides `src`. */
 const sources = [
   'build.mjs',
+  '.build/any-node.cjs',
   '.build/code-cache.mjs',
+  '.build/commit.mjs',
   '.build/console.mjs',
+  '.build/sbom.mjs',
   '.build/start.cjs',
   '.build/strip-symbols.mjs',
   'package.json',

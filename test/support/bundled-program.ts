@@ -24,7 +24,7 @@ export async function bundleProgram(
     bundle: true,
     format: 'cjs',
     platform: 'node',
-    target: 'node26',
+    target: 'node24.8',
     // Any folder of the source: some files are found from there.
     define: { 'import.meta.dirname': JSON.stringify(join(project, 'src/resources')) },
   })

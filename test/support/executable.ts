@@ -10,8 +10,11 @@ import { expectDescribed } from './under-test.ts'
 const root = join(import.meta.dirname, '../..')
 refuseToRun(staleBuild(root))
 
-/** The output of `npm run build`; `npm test` builds it before the tests. */
-export const executable = join(root, 'dist/connbook')
+/**
+ * The output of `npm run build`; `npm test` builds it before the tests. TESTED_EXECUTABLE names another file to test, such
+ * as dist/connbook.cjs.
+ */
+export const executable = join(root, process.env.TESTED_EXECUTABLE ?? 'dist/connbook')
 
 /** A command that turns out to be a server would never end. */
 const RUN_TIMEOUT_MS = 300_000
