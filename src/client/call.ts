@@ -1,7 +1,5 @@
 import { type ClientRequest, type IncomingMessage, type RequestOptions, request } from 'node:http'
 import { connect } from 'node:net'
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import type { TLSSocket } from 'node:tls'
 import { ConnbookError, systemCode } from '../errors.ts'
 import type { FileSystem } from '../files/file-system.ts'
@@ -138,7 +136,9 @@ async function exchange(
   else {
     const send = () => {
       clearTimeout(unasked)
-      void pipeline(Readable.from(body), outgoing).catch(() => {})
+      for (const piece of body.slice(0, -1)) outgoing.write(piece)
+      // With the last piece: a server that has the whole body may answer and close, and any write after that would fail.
+      outgoing.end(body.at(-1))
     }
     if (outgoing.hasHeader('expect')) {
       outgoing.flushHeaders()
