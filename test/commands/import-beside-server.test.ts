@@ -138,11 +138,13 @@ describe('connbook import beside a running server', () => {
     assert.match(stderr, /\n {2}and 302 more\n$/)
   })
 
-  it('sends no file that is longer than a server takes', async (t) => {
-    const folder = await inUseBy(t, () => assert.fail('it was called'))
-    const bytes = Buffer.alloc(IMPORT_BYTES_MAX + 1, ' ')
+  it('is told of a file that is longer than a server takes', async (t) => {
+    const { folder, names } = await setUp(t)
+    const text = JSON.stringify([{ name: 'c', hostname: 'c', port: 1, username: 'c' }])
+    const bytes = Buffer.concat([Buffer.alloc(IMPORT_BYTES_MAX, ' '), Buffer.from(text)])
     const { code, stderr } = await runImport(folder, ['-', '--format', 'json'], bytes)
     assert.equal(code, 1)
+    assert.deepEqual(await names(), ['a', 'b'])
     assert.match(
       stderr,
       /^connbook: Cannot import -: it has more than 33554432 bytes, .*; nothing has changed\n$/,
