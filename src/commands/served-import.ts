@@ -38,7 +38,10 @@ export async function sendRecords(
     return { ...(await importByServer(client, order, pieces)), read: read.read }
   } catch (cause) {
     if (!(cause instanceof RefusedError)) throw cause
-    if (cause.problem === 'body_too_large') throw new InvalidInputError(TOO_LONG)
+    if (cause.problem === 'body_too_large')
+      throw new ImportRefusedError(`Cannot import ${order.source}: ${TOO_LONG}; nothing has changed`, {
+        cause,
+      })
     if (cause.faults.length === 0) throw cause
     // Lines of a resolved SSH configuration are not those of the file.
     const faults = cause.faults.map((fault) => ({ ...fault, ...read.locationOf?.(fault.name ?? '') }))
