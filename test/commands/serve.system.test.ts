@@ -125,7 +125,7 @@ describe('the log', () => {
     await eventually('it listens', () => / listening .*\n/.test(text))
     assert.match(
       text,
-      /^\S+Z info {2}listening url=http:\/\/localhost:\d+ data=\S+ records=0 version=\S+ pid=\d+\n/m,
+      /^\S+Z info {2}listening url=http:\/\/localhost:\d+ data=\S+ records=0 version=\S+ commit=\S+ day=\S+ pid=\d+\n/m,
     )
   })
 
