@@ -101,6 +101,7 @@ describe('accounts in the console', { skip: noChromium }, () => {
       await dialog.getByRole('button', { name: 'Copy the secret' }).click()
       await page.getByText(/^Copied: the secret$/).waitFor()
       await dialog.getByRole('button', { name: 'Close', exact: true }).click()
+      await dialog.waitFor({ state: 'detached' })
       assert.equal((await page.content()).includes(secret), false)
       return secret
     }
