@@ -13,7 +13,8 @@ import { type InitialCredentials, writeInitialCredentials } from '../auth/initia
 import { hashPassword } from '../auth/password.ts'
 import { digestSecret, faultOfChosen, generateSecret, isSet, readSecretVariable } from '../auth/secret.ts'
 import { UsageError } from '../errors.ts'
-import { type DataFolder, dataFiles } from '../files/data-folder.ts'
+import { dataFiles } from '../files/data-folder.ts'
+import type { DataFolder } from '../files/owned-folder.ts'
 import { ADMIN_SCOPE, allows } from '../http/scope.ts'
 import { quoteForShell } from '../shell.ts'
 

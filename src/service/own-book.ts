@@ -1,14 +1,8 @@
 import { callInProcess } from '../client/in-process.ts'
 import type { Call, CallOptions, OpenResponse } from '../client/messages.ts'
 import { FolderRefusedError, ifPresent } from '../errors.ts'
-import {
-  type DataPaths,
-  dataFiles,
-  isReadOnly,
-  leaveFolder,
-  lookUndisturbed,
-  openDataFolder,
-} from '../files/data-folder.ts'
+import { type DataPaths, dataFiles, isReadOnly } from '../files/data-folder.ts'
+import { leaveFolder, lookUndisturbed, openDataFolder } from '../files/owned-folder.ts'
 import type { Log } from '../log.ts'
 import { Scheduler } from '../scheduler.ts'
 import { isNewFolder, type PreparedFolder, prepareFolder } from '../state/new-folder.ts'

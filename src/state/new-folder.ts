@@ -4,18 +4,9 @@ import { accountsDocument } from '../auth/accounts-file.ts'
 import { keysDocument } from '../auth/keys.ts'
 import { ifPresent, ifReachable } from '../errors.ts'
 import { removeIfPresent, syncFolder, temporaryFileOf } from '../files/atomic-file.ts'
-import {
-  auditFiles,
-  type DataFolder,
-  type DataPaths,
-  dataFiles,
-  holdsNothing,
-  type LockWait,
-  leaveFolder,
-  openDataFolder,
-  stateFiles,
-} from '../files/data-folder.ts'
+import { auditFiles, type DataPaths, dataFiles, holdsNothing, stateFiles } from '../files/data-folder.ts'
 import { findUnfinishedReplacement } from '../files/folder-replacement.ts'
+import { type DataFolder, type LockWait, leaveFolder, openDataFolder } from '../files/owned-folder.ts'
 import { checkNoDanglingLink } from '../files/refusal.ts'
 import type { Log } from '../log.ts'
 import { openConfigurationStore } from '../storage/file/file-storage.ts'

@@ -3,7 +3,8 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { FolderRefusedError } from '../../src/errors.ts'
-import { dataFiles, openDataFolder } from '../../src/files/data-folder.ts'
+import { dataFiles } from '../../src/files/data-folder.ts'
+import { openDataFolder } from '../../src/files/owned-folder.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** The permissions of a file, in octal. */

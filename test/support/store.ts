@@ -1,6 +1,6 @@
 import { type AuditTrail, openAuditTrail } from '../../src/audit/audit-trail.ts'
-import { openDataFolder } from '../../src/files/data-folder.ts'
 import type { FileSystem } from '../../src/files/file-system.ts'
+import { openDataFolder } from '../../src/files/owned-folder.ts'
 import { runAtOnce, type Scheduler } from '../../src/scheduler.ts'
 import { openConfigurationStore } from '../../src/storage/file/file-storage.ts'
 import type { Actor } from '../../src/store/authorship.ts'

@@ -2,7 +2,7 @@ import { existsSync, statfsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type DataFolder, openDataFolder } from '../../src/files/data-folder.ts'
+import { type DataFolder, openDataFolder } from '../../src/files/owned-folder.ts'
 
 // As main.ts does.
 process.umask(0o077)
