@@ -5,9 +5,9 @@ export interface BuiltParts {
    * own.
    */
   readonly file?: string
-  /** Reads a part by its name. */
+  /** Reads the text of a part by its name. */
   text(name: string): string
-  /** The same, for a part that is no text. */
+  /** Reads the bytes of a part by its name. */
   bytes(name: string): Uint8Array
 }
 
@@ -19,7 +19,8 @@ export const parts = typeof builtParts === 'undefined' ? undefined : builtParts
 
 /** The options of Node with which the program runs on Linux and macOS. */
 export const nodeOptions: readonly string[] = [
-  // In MiB. More is no faster, and stays in use: 12 MiB with 1,000 event streams, 80 after a start with 1,000,000 records.
+  // In MiB. Larger ones are no faster, and take more memory: 12 MiB more with 1,000 event streams, 80 more after a start
+  // with 1,000,000 records.
   '--max-semi-space-size=8',
   // HEAP_SHARE of budget.ts. Otherwise it would be 238 MiB and more on any host, and garbage could end a small one.
   '--max-old-space-size-percentage=50',

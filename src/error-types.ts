@@ -7,7 +7,7 @@ export interface ProblemType {
   readonly meaning: string
   /** When another try makes sense, unless the answer itself says it. */
   readonly retryAfterSeconds?: number
-  /** Of a command that ends with it, where that is not the one of its status. */
+  /** The exit code of a command that ends with it; that of its status if absent. */
   readonly exit?: FailureExit
 }
 

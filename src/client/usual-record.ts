@@ -6,7 +6,7 @@ interface Member {
   readonly field: FieldName | 'id'
   /** What stands before the value, from the end of the value before. */
   readonly before: Uint8Array
-  /** Of a number; a text has none. */
+  /** How many digits a number has at most; undefined for a text. */
   readonly digitsMax?: number
 }
 
@@ -113,7 +113,7 @@ export class UsualRecord {
     }
   }
 
-  /** @returns Where its quotation mark is; -1 if there is none, or something before it that is not usual. */
+  /** @returns Where the quotation mark stands that ends the text; -1 if a character that is not usual comes first, or none. */
   #endOfText(begin: number): number {
     const { bytes } = this
     for (let at = begin; at < bytes.length; at++) {

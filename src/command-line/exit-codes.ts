@@ -49,7 +49,7 @@ export const bookExitCodes: CommandExitCodes = {
   ...folderExitCodes,
 }
 
-/** The same of commands that are told more than names and flags. */
+/** Exit codes of commands whose input a server may find not valid. */
 export const clientExitCodes: CommandExitCodes = {
   2: 'not understood, or not valid; nothing has changed',
   ...bookExitCodes,

@@ -29,7 +29,7 @@ export const NEXT_WAIT_MS = 250
 
 /** A file that is kept as an export of a server would be. */
 export interface FollowedFile {
-  /** Of a server. */
+  /** Calls the server. */
   readonly client: Client
   readonly wanted: WantedExport
   readonly path: string

@@ -108,7 +108,11 @@ async function exportByServer(
   }
 }
 
-/** Resolves at the head of an export. @throws {OtherAnswerError} if it is none; also as `Client.open` does. */
+/**
+ * Asks for an export. Resolves once its head is there.
+ *
+ * @throws {OtherAnswerError} if something else comes. Also throws as `Client.open` does.
+ */
 export async function openExport(
   client: Client,
   { query, format }: Pick<WantedExport, 'query' | 'format'>,
@@ -119,9 +123,7 @@ export async function openExport(
   const answer = await client.open({ method: 'GET', path }, signal)
   if (typeOf(answer.headers['content-type']) === typeOf(exportFormats[format].mediaType)) return answer
   await answer.body[Symbol.asyncIterator]().return?.()
-  throw new OtherAnswerError(
-    `Wh${client.endpoint.where} answers is no export as ${format}; is it a connbook?`,
-  )
+  throw new OtherAnswerError(`${client.endpoint.name} answers no export as ${format}; is it a connbook?`)
 }
 
 /** Percent-encoded texts with commas between them. */

@@ -142,9 +142,7 @@ async function readPage(client: Client, path: string): Promise<HistoryPage> {
   const answered = parseJson(text)
   const { history: entries, since } = isObject(answered) ? answered : {}
   if (!Array.isArray(entries) || !entries.every(isEntry))
-    throw new OtherAnswerError(
-      `Wh${client.endpoint.where} answers is not a history; is it an older connbook?`,
-    )
+    throw new OtherAnswerError(`${client.endpoint.name} answers no history; is it an older connbook?`)
   // Its path has the base path, and a proxy may have changed that.
   const query = /^<[^>?]*(\?[^>]*)>; rel="next"$/.exec(String(headers.link))?.[1]
   return { entries, since, next: query && HISTORY + query }

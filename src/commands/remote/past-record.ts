@@ -46,9 +46,7 @@ export async function findPast(client: Client, name: string, point: PastPoint): 
   const answered = await client.askJson({ method: 'GET', path })
   const { history, since } = isObject(answered) ? answered : {}
   if (!Array.isArray(history) || !history.every(isEntry) || typeof since !== 'string')
-    throw new OtherAnswerError(
-      `Wh${client.endpoint.where} answers is not a history; is it an older connbook?`,
-    )
+    throw new OtherAnswerError(`${client.endpoint.name} answers no history; is it an older connbook?`)
   const undone = checkKnown(name, history, since, point)
   const present = holder ?? (await findById(client, history[0]?.id))
   let then = present?.record
@@ -72,8 +70,7 @@ async function checkNeverDeleted(client: Client, name: string, id: number, time:
   const query = queryOf({ name, since: time, limit: HISTORY_ENTRIES_MAX })
   const answered = await client.askJson({ method: 'GET', path: `/v1/history${query}` })
   const { history } = isObject(answered) ? answered : {}
-  if (!Array.isArray(history))
-    throw new OtherAnswerError(`Wh${client.endpoint.where} answers is not a history`)
+  if (!Array.isArray(history)) throw new OtherAnswerError(`${client.endpoint.name} answers no history`)
   const isAnother = (entry: unknown) =>
     isEntry(entry) && entry.event === 'configuration_deleted' && entry.id !== id
   if (!history.some(isAnother)) return

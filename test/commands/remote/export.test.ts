@@ -125,10 +125,7 @@ describe('connbook export --server', () => {
     const file = join(await temporaryFolder(t), 'hosts.csv')
     await writeFile(file, 'before')
     const { code, stderr } = await run(['export', '--format', 'csv', '--output', file])
-    assert.deepEqual(
-      [code, stderr],
-      [1, `connbook: What ${url} answers is no export as csv; is it a connbook?\n`],
-    )
+    assert.deepEqual([code, stderr], [1, `connbook: ${url} answers no export as csv; is it a connbook?\n`])
     assert.equal(await readFile(file, 'utf8'), 'before')
   })
 

@@ -46,7 +46,7 @@ describe('connbook history', () => {
       const { run } = await openHome(t, { CONNBOOK_SERVER: url })
       const { code, stdout, stderr } = await run(['history', 'web1'])
       assert.deepEqual([code, stdout], [1, ''])
-      assert.equal(stderr, `connbook: What ${url} answers is not a history; is it an older connbook?\n`)
+      assert.equal(stderr, `connbook: ${url} answers no history; is it an older connbook?\n`)
     }
   })
 
