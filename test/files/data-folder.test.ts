@@ -76,8 +76,8 @@ describe('opening a data folder', () => {
       await writeFile(lockPath, '', { mode: 0o600 })
       const real = createFailingFiles()
       let locks = 0
-      const lock = (name: string) => {
-        const taken = real.lock(name)
+      const lock = async (name: string) => {
+        const taken = await real.lock(name)
         locks += 1
         if (locks > 1) return taken
         rmSync(lockPath)
